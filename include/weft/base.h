@@ -32,25 +32,25 @@ extern "C" {
  * itself. */
 #define WEFT_ZERO 0x5a455200
 
-/* Functions that can fail return one of these; a function that returns a tensor returns NULL instead (graph.h). After a
- * failure, weft_last_error() says in one line what failed and where. */
+/* Functions that can fail return one of these codes; a function that returns a tensor returns NULL instead (graph.h).
+ * After a failure, weft_last_error() says in one line what failed and where; comments call this text the line. */
 typedef enum weft_status {
     WEFT_OK = 0,
     WEFT_ERROR_ARGUMENT,      /* an argument is NULL or out of range, or options contradict each other */
     WEFT_ERROR_SHAPE,         /* an op does not take these shapes; a dimension is 0 or overflows */
     WEFT_ERROR_DTYPE,         /* an op does not take this dtype */
-    WEFT_ERROR_STATE,         /* the call is valid, but not at this time */
+    WEFT_ERROR_STATE,         /* the call is valid, but not in this state of the object or process */
     WEFT_ERROR_MEMORY,        /* the host allocator returned NULL */
     WEFT_ERROR_DEVICE_MEMORY, /* the device has too little memory */
     WEFT_ERROR_MEMORY_LIMIT,  /* a memory_limit would be exceeded; nothing was allocated */
     WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device matches the selector */
-    WEFT_ERROR_OPENCL,        /* an OpenCL call failed (the line names the error), or a launch timed out */
+    WEFT_ERROR_OPENCL,        /* an OpenCL call failed (the line names the error) */
     WEFT_ERROR_BUILD,         /* a kernel did not compile; the line contains the start of the build log */
     WEFT_ERROR_FILE,          /* a file could not be opened, read or written */
     WEFT_ERROR_FORMAT,        /* a file's content does not follow its format */
     WEFT_ERROR_NOT_FINITE,    /* the loss became NaN or infinite */
     WEFT_ERROR_CANCELLED,     /* the program cancelled the call */
-    WEFT_ERROR_UNSUPPORTED,   /* this build or this device cannot do it */
+    WEFT_ERROR_UNSUPPORTED,   /* this build or this device does not support the call */
     WEFT_ERROR_INTERNAL       /* a defect in Weft: please report it */
 } weft_status;
 
@@ -60,7 +60,7 @@ WEFT_API const char *weft_status_name(weft_status status);
 /* The last error of this thread in one line, "" if there was none. Valid until this thread's next failing call. */
 WEFT_API const char *weft_last_error(void);
 
-/* "0.1.0" */
+/* The version of the library, such as "0.1.0". */
 WEFT_API const char *weft_version(void);
 
 /* The options that the library was built with, for example "clblast=yes png=yes jpeg=no". */
@@ -80,8 +80,8 @@ typedef enum weft_log_level { WEFT_LOG_DEBUG, WEFT_LOG_INFO, WEFT_LOG_WARNING } 
 /* Receives one line of the log, without a newline. Any thread that uses the context may call it. */
 typedef void (*weft_log_function)(void *user, weft_log_level level, const char *line);
 
-/* Receives the progress of an operation that takes long the first time, such as compiling the kernels of a plan: `done`
- * of `total` items are finished. `what` names the items ("kernels"), or the program if a single program is compiled to
+/* Receives the progress of an operation that may take long, such as compiling the kernels of a plan: `done` of `total`
+ * items are finished. `what` names the items ("kernels"), or the program if a single program is compiled to
  * test a device. The first call of an operation has done == 0; the last one has done == total, also after an error. The
  * function is called by the thread that uses the context, and must not call Weft.
  *

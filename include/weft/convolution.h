@@ -24,8 +24,8 @@ extern "C" {
 typedef enum weft_conv_padding {
     WEFT_PADDING_EQUAL, /* `padding` zeros on both sides of an axis */
     WEFT_PADDING_EACH,  /* `padding` zeros before an axis and `padding_after` zeros after it */
-    /* As many zeros as give a result of size image / stride, rounded up; of an odd number, the last zero is added after
-     * the axis. padding must not be set. */
+    /* As many zeros as give a result of size image / stride, rounded up; if their number is odd, the last zero is added
+     * after the axis. padding must not be set. */
     WEFT_PADDING_SAME
 } weft_conv_padding;
 

@@ -71,8 +71,8 @@ typedef struct weft_context_options {
      * each thread that uses the registers needs 8 KiB more wherever the system saves them, including the stack of a
      * signal handler. true, or $WEFT_MATRIX_ENGINES=0: Weft does not ask, and uses neither AMX nor AVX-512 BF16. */
     bool no_matrix_engines;
-    /* Default false: only regular files are read (data, weights, texts), as they have an end. true: also pipes and
-     * devices. */
+    /* Default false: only regular files are read (data, weights, texts), because pipes and devices may have no end.
+     * true: pipes and devices are read, too. */
     bool any_files;
     /* The largest number of bytes to read from a file whose length is not known before. 0: 1 GiB from a pipe or a
      * device, 16 MiB + 100 times the size of the file from a gzip file. */
@@ -97,19 +97,19 @@ typedef struct weft_context_options {
      * and no pinned memory. $WEFT_UPLOAD_QUEUE=1: both also on devices that share the host's memory, where they gain
      * nothing. */
     bool one_queue;
-    /* The longest time of one launch in seconds, by estimate: longer launches are cut into portions, which compute the
-     * same bits. 0: $WEFT_LONGEST_LAUNCH, otherwise half a second on GPUs that may also show a display (systems reset
-     * a GPU that does not answer for two seconds) and no limit on other devices. Negative: no limit. Kernels of class
-     * "cpu" are not cut. */
+    /* The longest time of one launch in seconds, by estimate: longer launches are divided into portions, which are
+     * enqueued one after the other and compute the same bits. 0: $WEFT_LONGEST_LAUNCH, otherwise half a second on GPUs
+     * that may also show a display (operating systems reset a GPU that does not answer for two seconds) and no limit
+     * on other devices. Negative: no limit. Kernels of class "cpu" are not divided. */
     double longest_launch;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 
 /* Opens a device. options NULL means all defaults. OpenCL drivers do not work in child processes that fork after the
- * first call of this function, weft_device_count or weft_device_get: there, all calls that need a device or a thread
- * are WEFT_ERROR_STATE, and releasing only frees host memory. Fork first and create contexts in the children, or start
- * children by exec (docs/prefork.md). Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL, WEFT_ERROR_STATE,
- * WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
+ * first call of this function, weft_device_count or weft_device_get: in such a child, all calls that need a device or a
+ * thread return WEFT_ERROR_STATE, and releasing an object only frees host memory. Fork first and create contexts in
+ * the children, or start children by exec (docs/prefork.md). Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL,
+ * WEFT_ERROR_STATE, WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_context_create(weft_context **context, const weft_context_options *options);
 WEFT_API weft_context *weft_context_retain(weft_context *context);
 WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */

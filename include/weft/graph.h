@@ -113,14 +113,15 @@ typedef enum weft_precision {
      * that losses need no scaling. Attention and recurrent layers read and store f32; a matrix engine rounds the
      * operands of their products, too. */
     WEFT_PRECISION_BF16,
-    /* The same in f16, which has three more bits of fraction, but no normal numbers below 6e-5. weft_gradients
-     * therefore multiplies the loss by a scale (weft_loss_scaling) and divides the gradients by it. A step of an
-     * optimizer whose gradients contain an infinity or NaN is skipped. */
+    /* Mixed precision as WEFT_PRECISION_BF16, but with f16, which has three more bits of fraction and no normal numbers
+     * below 6e-5. weft_gradients therefore multiplies the loss by a scale (weft_loss_scaling) and divides the
+     * gradients by it. A step of an optimizer whose gradients contain an infinity or NaN is skipped. */
     WEFT_PRECISION_F16
 } weft_precision;
-/* Sets the precision of plans that are created from now on; existing plans keep theirs. Set WEFT_PRECISION_F16 before
- * you create gradients and updates. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these;
- * WEFT_ERROR_STATE if the graph has gradients or updates that do not scale the loss. */
+/* Sets the precision of plans that are created from now on; existing plans keep their precision. Set
+ * WEFT_PRECISION_F16 before you create gradients and updates. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or
+ * precision is not a weft_precision; WEFT_ERROR_STATE if the graph has gradients or updates that do not scale the
+ * loss. */
 WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
 
 /* How losses are scaled in f16, as by PyTorch's GradScaler. The scale begins at `initial`. A step whose gradients
@@ -203,7 +204,7 @@ struct weft_initialiser {
  * first:
  *     weft_input(g, "image", WEFT_F32, 1, 8, 8)    has the shape (batch, 1, 8, 8) */
 #define weft_input(...) WEFT_TAKE_INPUT_(__VA_ARGS__, WEFT_8_ENDS_)
-/* The same with all dimensions of the shape; WEFT_BATCH may be at any position, or absent. */
+/* weft_input with all dimensions of the shape; WEFT_BATCH may be at any position, or absent. */
 WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
@@ -215,8 +216,8 @@ WEFT_API weft_tensor *weft_input_shape(
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims);
-/* The same with any float dtype. weft_minimize and the other optimizer functions train f32 parameters only; their error
- * names the others. */
+/* weft_parameter_shape with any float dtype. weft_minimize and the other optimizer functions train only f32 parameters;
+ * for a parameter of another dtype they fail with an error that names the parameter. */
 WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
@@ -226,8 +227,8 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* The same for a state that no file contains, neither weights nor checkpoints: caches of keys and values, and tables
- * that each process computes anew. Loading ignores an entry of this name. As PyTorch's
+/* weft_state_shape for a state that no file of weights and no checkpoint contains, such as a cache of keys and values,
+ * or a table that each process computes anew. Loading ignores an entry of this name. As PyTorch's
  * register_buffer(persistent=False). */
 WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
@@ -301,8 +302,8 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
  * backward pass to the graph; these nodes have gradients themselves. WEFT_ERROR_UNSUPPORTED: an op between wrt and loss
  * has no gradient (the second gradient of CTC, see docs/ops.md). */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once; zeros for tensors on which the loss does not depend. On an error every
- * gradients[i] is NULL, and the graph does not keep the error. */
+/* The gradients of one loss with respect to several tensors; zeros for tensors on which the loss does not depend. On
+ * an error every gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both tensors have the same shape and
@@ -310,7 +311,7 @@ WEFT_API weft_status weft_gradients(
  * input of another node. A plan with two assignments to one variable, or with an assignment to a parameter and an
  * update of weft_minimize that trains it, is an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
-/* The same at the end of the run: `value` is computed from the parameters and states (also `variable`) as the plan's
+/* weft_assign at the end of the run: `value` is computed from the parameters and states (also `variable`) as the plan's
  * updates and other assignments have left them. Several assignments of this kind in one plan read the same values, and
  * no other node of the run sees their results. value must not depend on an input (WEFT_ERROR_ARGUMENT of
  * weft_plan_create). A step that is skipped in f16 skips these assignments, too; a run that only accumulates gradients
@@ -334,8 +335,8 @@ WEFT_API int64_t weft_tensor_dimension(
 WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if the tensor has no name */
 
 /* ---- the parameters and states of a graph ---- */
-/* The number of parameters, and each parameter in order of creation (borrowed; NULL for an index beyond the last); the
- * two functions for states do the same. */
+/* The number of parameters, and each parameter in order of creation (borrowed; NULL for an index beyond the last).
+ * weft_graph_state_count and weft_graph_state return the states in this way. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
 /* The number of elements of all parameters whose names match the pattern (a star matches any characters; NULL: all),

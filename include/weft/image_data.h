@@ -30,10 +30,10 @@ typedef struct weft_transform {
     double least_ratio, most_ratio; /* random resized crop: width / height; default 3/4, 4/3 */
 } weft_transform;
 
-/* Bilinear. When the image becomes smaller, each pixel is a weighted mean over all pixels that it covers
- * (antialiasing). */
+/* Resizes the image by bilinear interpolation. When the image becomes smaller, each pixel is a weighted mean over all
+ * pixels that it covers (antialiasing). */
 WEFT_API weft_transform weft_transform_resize(int64_t height, int64_t width);
-/* The shorter side becomes `size`, the longer one floor(size · longer / shorter). */
+/* Resizes the image: the shorter side becomes `size`, the longer side floor(size · longer / shorter). */
 WEFT_API weft_transform weft_transform_resize_shorter(int64_t size);
 /* The centre of the image; if the image is smaller, the pixels outside of it are black. */
 WEFT_API weft_transform weft_transform_centre_crop(int64_t height, int64_t width);
@@ -64,7 +64,8 @@ typedef struct weft_image_options {
      * holds for all channels; {0.5f, WEFT_ZERO} is 0 for the channels after the first. */
     float mean[WEFT_MAX_IMAGE_CHANNELS];      /* default 0 */
     float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default 1 */
-    bool bytes; /* default false; true: the column is u8, 0..255, not normalised: a quarter of the bytes */
+    /* Default false. true: the column is u8, 0..255, not normalised, with a quarter of the bytes. */
+    bool bytes;
     /* A file with more pixels is an error, before memory is allocated; default 2^26. All scans of a progressive JPEG
      * together may have 32 · max_pixels. */
     uint64_t max_pixels;
@@ -83,11 +84,11 @@ typedef struct weft_image_options {
  * options NULL means all defaults. The transforms determine the size of an example; if they leave the size open, it is
  * that of the first image, and an image with another size is an error when it is loaded. */
 
-/* The binary files of CIFAR (cs.toronto.edu/~kriz/cifar.html) in a folder: data_batch_1.bin to data_batch_5.bin and
- * test_batch.bin, or train.bin and test.bin. They have images of 3 × 32 × 32 bytes, which are kept in host memory.
- * Columns: "image", "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in batches.meta.txt, or in
- * fine_label_names.txt and coarse_label_names.txt; none if this file is missing. Errors: WEFT_ERROR_FILE;
- * WEFT_ERROR_FORMAT (a file of the wrong length, or a label out of range). */
+/* A dataset from a folder with the binary files of CIFAR (cs.toronto.edu/~kriz/cifar.html): data_batch_1.bin to
+ * data_batch_5.bin and test_batch.bin, or train.bin and test.bin. The images have 3 × 32 × 32 bytes, and are kept in
+ * host memory. Columns: "image", "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in
+ * batches.meta.txt, or in fine_label_names.txt and coarse_label_names.txt; none if this file is missing. Errors:
+ * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a file of the wrong length, or a label out of range). */
 typedef enum weft_cifar {
     WEFT_CIFAR_10_TRAIN = 1,
     WEFT_CIFAR_10_TEST,
@@ -97,22 +98,23 @@ typedef enum weft_cifar {
 WEFT_API weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_context *context,
     const char *folder, weft_cifar which, const weft_image_options *options);
 
-/* A folder with one subfolder per class, which contains PNG and JPEG files (.png, .jpg, .jpeg) at any depth. Other
- * files, and folders whose names begin with a dot, are ignored. The classes are the names of the subfolders, sorted by
- * bytes; files are sorted, too, so that the order of examples is that of torchvision's ImageFolder. Each folder
- * numbers its classes from 0: give `like` if the network was trained with another folder (a trainer maps classes by
- * their names, also without `like`). This call reads only names; files are read when they are loaded. Columns:
- * "image", "label" i32 with the classes as categories. Errors: WEFT_ERROR_FILE (something cannot be read, there is no
- * class, a class has no images or all were left out, a link leads to a folder above it); WEFT_ERROR_ARGUMENT (a class
- * that `classes` or `like` does not have); WEFT_ERROR_UNSUPPORTED (a format that the library was built without). */
+/* A dataset from a folder with one subfolder per class, which contains PNG and JPEG files (.png, .jpg, .jpeg) at any
+ * depth. Other files, and folders whose names begin with a dot, are ignored. The classes are the names of the
+ * subfolders, sorted by bytes; files are sorted, too, so that the order of examples is that of torchvision's
+ * ImageFolder. Each folder numbers its classes from 0: give `like` if the network was trained with another folder (a
+ * trainer maps classes by their names, also without `like`). This call reads only names; files are read when they are
+ * loaded. Columns: "image", "label" i32 with the classes as categories. Errors: WEFT_ERROR_FILE (something cannot be
+ * read, there is no class, a class has no images or all were left out, a link leads to a folder above it);
+ * WEFT_ERROR_ARGUMENT (a class that `classes` or `like` does not have); WEFT_ERROR_UNSUPPORTED (a format that the
+ * library was built without). */
 WEFT_API weft_status weft_dataset_open_image_folder(
     weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options);
-/* How many files were left out (option skip_unreadable). */
+/* The number of files that were left out (option skip_unreadable). */
 WEFT_API size_t weft_dataset_skipped(const weft_dataset *dataset);
 
-/* From memory: pixels u8 (examples, channels, height, width), or (examples, height, width, channels) with
+/* Images in memory: pixels u8 (examples, channels, height, width), or (examples, height, width, channels) with
  * WEFT_CHANNELS_LAST, of 1 to 4 channels. labels: one per example, or NULL for a dataset without the column "label".
- * Both are copied. */
+ * weft_dataset_from_images copies pixels and labels. */
 typedef struct weft_image_block {
     size_t examples;
     int64_t channels, height, width;

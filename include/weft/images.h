@@ -47,7 +47,7 @@ WEFT_API weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_opt
  * the call also takes options: weft_max_pool2d(x, 3, .stride = 2, .padding = 1). */
 WEFT_API weft_tensor *weft_max_pool2d(weft_tensor *x, int64_t size);
 WEFT_API weft_tensor *weft_avg_pool2d(weft_tensor *x, int64_t size);
-/* The same with options, in which the window is not set; NULL means all defaults. */
+/* weft_max_pool2d and weft_avg_pool2d with options, in which the window is not set; NULL means all defaults. */
 WEFT_API weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options);
 WEFT_API weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options);
 /* Pools to the given spatial sizes: along an axis of size n, element o of the result covers the elements floor(o·n /

@@ -29,7 +29,7 @@ WEFT_API weft_tensor *weft_index_copy(weft_tensor *x, int axis, weft_tensor *ind
 WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
 /* For axis 1: y = x, then y[i][index[j]][k] += source[i][j][k]; index has rank 1. Floats or i32. */
 WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* The same two ops with zeros as x, and `size` elements along the axis (WEFT_BATCH * k is allowed). */
+/* weft_scatter_add and weft_index_add to zeros, with `size` elements along the axis (WEFT_BATCH * k is allowed). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 typedef enum weft_scatter_kind {
@@ -41,10 +41,10 @@ typedef enum weft_scatter_kind {
 /* For axis 1: y[i][r][k] is the sum, mean, maximum or minimum of x[i][r][k] and of all source[i][j][k] with
  * index[i][j][k] = r; index has the shape of source. With include_self false, x is only used where no index is r.
  * Elements that tie, also those of x, share the gradient of a maximum or minimum evenly. As torch.scatter_reduce.
- * Floats or i32. WEFT_ERROR_ARGUMENT: there is no such kind. */
+ * Floats or i32. WEFT_ERROR_ARGUMENT: kind is not a weft_scatter_kind. */
 WEFT_API weft_tensor *weft_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
     weft_scatter_kind kind, bool include_self);
-/* The same with an index of rank 1, as in weft_index_add. As torch.index_reduce. */
+/* weft_scatter_reduce with an index of rank 1, as in weft_index_add. As torch.index_reduce. */
 WEFT_API weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
     weft_scatter_kind kind, bool include_self);
 
@@ -64,7 +64,7 @@ WEFT_API weft_tensor *weft_sparse_rows(weft_tensor *starts, weft_tensor *columns
  * vocabulary gives a row of zeros and no gradient, and is an error of the next read or wait. weft_embedding in nn.h
  * also creates the table. */
 WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens);
-/* The same, but the row `padding` gets no gradient; a negative number counts from the end of the table. */
+/* weft_embedding_with, but the row `padding` gets no gradient; a negative number counts from the end of the table. */
 WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
 
 typedef enum weft_bag_mode { WEFT_BAG_MEAN, WEFT_BAG_SUM, WEFT_BAG_MAX } weft_bag_mode;

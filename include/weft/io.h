@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Tests whether weft_weights_save and similar calls can write a file to this path; call it before long work. It
- * creates a file with another name in the same folder and removes it; an existing file is not changed.
+/* Tests whether weft_weights_save and similar calls can write a file to this path; call it before long work. The test
+ * creates a file with another name in the same folder and removes this file; an existing file is not changed.
  * WEFT_ERROR_FILE: the folder is missing or read-only, or the path is that of a folder or a device. */
 WEFT_API weft_status weft_output_check(const char *path);
 
@@ -85,8 +85,8 @@ WEFT_API weft_status weft_weights_load(
  * The metadata has the counters of updates and random numbers, the values of scalars, Weft's version, a fingerprint of
  * the network, and a checksum of the whole file. Files of format 1, whose names lack "weft.", are read, too. A
  * training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
- * gives the same bits as an uninterrupted training. Checkpoints of a trainer (train.h) can be loaded here, too:
- * without the state of the trainer. */
+ * gives the same bits as an uninterrupted training. Checkpoints of a trainer (train.h) can be loaded by
+ * weft_checkpoint_load, too, without the state of the trainer. */
 
 /* A tensor of the caller in host memory. */
 typedef struct weft_checkpoint_extra {
@@ -99,9 +99,9 @@ typedef struct weft_checkpoint_extra {
     void *data; /* row-major */
 } weft_checkpoint_extra;
 
-/* Writes the file completely or not at all, and synced to the disk: when this returns, a power failure does not harm
- * the file. extras may be NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a name, or
- * two tensors of one name; WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
+/* Writes the file completely or not at all, and syncs it to the disk: after the call has returned, a power failure does
+ * not harm the file. extras may be NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a
+ * name, or two tensors of one name; WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
 WEFT_API weft_status weft_checkpoint_save(
     weft_graph *graph, const char *path, const weft_checkpoint_extra *extras, size_t count);
 /* Loads a checkpoint into a graph that was built by the same calls, including weft_minimize, and fills the extras.

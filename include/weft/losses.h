@@ -84,18 +84,18 @@ WEFT_API weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count
  * gives NaN. */
 WEFT_API weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance);
 
-/* The same with options. */
+/* weft_mse, weft_l1, weft_huber and weft_smooth_l1 with options. */
 WEFT_API weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_huber_loss(
     weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_smooth_l1_loss(
     weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options);
-/* log_input true: input is log_rate; false: input is the rate, and the loss rate - count·log(rate + 1e-8). full: adds
- * Stirling's approximation of log(count!) where count > 1. */
+/* weft_poisson_nll with options. log_input true: input is log_rate; false: input is the rate, and the loss rate -
+ * count·log(rate + 1e-8). full: adds Stirling's approximation of log(count!) where count > 1. */
 WEFT_API weft_tensor *weft_poisson_nll_loss(
     weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options);
-/* full: adds log(2π) / 2. */
+/* weft_gaussian_nll with options. full: adds log(2π) / 2. */
 WEFT_API weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance,
     bool full, const weft_loss_options *options);
 
@@ -109,13 +109,14 @@ WEFT_API weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *tar
  * gives the mathematical divergence. */
 WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets);
 
-/* The same with options. */
+/* weft_bce with options. */
 WEFT_API weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options);
-/* positive_weight multiplies the term t·log p of the loss, and broadcasts to the logits; NULL: 1. */
+/* weft_bce_with_logits with options. positive_weight multiplies the term t·log p of the loss, and broadcasts to the
+ * logits; NULL: 1. */
 WEFT_API weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options);
-/* log_target: the targets are log-probabilities t, and the loss is exp(t)·(t - x). */
+/* weft_kl_div with options. log_target: the targets are log-probabilities t, and the loss is exp(t)·(t - x). */
 WEFT_API weft_tensor *weft_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options);
 
@@ -141,13 +142,13 @@ typedef struct weft_class_loss_options {
 } weft_class_loss_options;
 #define WEFT_CLASS_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_class_loss_options)
 
-/* The same with options. With float targets no label can be ignored. */
+/* weft_cross_entropy with options. With float targets no label can be ignored. */
 WEFT_API weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options);
-/* The same with options, in which label_smoothing must be 0. */
+/* weft_nll with options, in which label_smoothing must be 0. */
 WEFT_API weft_tensor *weft_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options);
-/* The same with max(...)^p, p = 1 or 2, and options; label_smoothing must be 0, and `ignore` false. */
+/* weft_multi_margin with max(...)^p, p = 1 or 2, and options; label_smoothing must be 0, and `ignore` false. */
 WEFT_API weft_tensor *weft_multi_margin_loss(
     weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options);
 
@@ -159,7 +160,7 @@ WEFT_API weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *
 /* max(0, margin - t·(a - b)) */
 WEFT_API weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
 
-/* The same with options. */
+/* weft_hinge, weft_soft_margin, weft_hinge_embedding and weft_margin_ranking with options. */
 WEFT_API weft_tensor *weft_hinge_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_soft_margin_loss(
@@ -182,22 +183,22 @@ WEFT_API weft_tensor *weft_cosine_embedding(
 WEFT_API weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin);
 
-/* The same with options. */
+/* weft_cosine_embedding with options. */
 WEFT_API weft_tensor *weft_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options);
-/* The same with options; d is the p-norm, p = 1 or 2. swap: instead of d(anchor, negative), the smaller of d(anchor,
- * negative) and d(positive, negative) (Balntas et al. 2016). */
+/* weft_triplet_margin with options; d is the p-norm, p = 1 or 2. swap: instead of d(anchor, negative), the smaller of
+ * d(anchor, negative) and d(positive, negative) (Balntas et al. 2016). */
 WEFT_API weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive,
     weft_tensor *negative, float margin, int p, bool swap, const weft_loss_options *options);
 
 /* ---- sequences ---- */
 /* Cross-entropy of logits (..., classes) and labels i32 (...): the mean over the labels that count. A label of -100
  * does not count, as in PyTorch. mask: NULL (all others count); or a bool that broadcasts to the labels, true where a
- * label counts; or i32 lengths (N) for labels (N, T), of which the first ones count. A length outside of 0 .. T is an
- * error of the next read or wait. */
+ * label counts; or i32 lengths (N) for labels (N, T): the number of first labels of each row that count. A length
+ * outside of 0 .. T is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_sequence_cross_entropy(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask);
-/* The same with options; with `ignore`, ignored_label takes the place of -100. */
+/* weft_sequence_cross_entropy with options; with `ignore`, ignored_label takes the place of -100. */
 WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options);
 /* Connectionist temporal classification (Graves et al. 2006): -log of the total probability of all paths through the
@@ -219,7 +220,7 @@ typedef struct weft_ctc_loss_options {
     bool zero_infinity; /* default false; true: infinite losses and their gradients become 0 */
 } weft_ctc_loss_options;
 #define WEFT_CTC_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_ctc_loss_options)
-/* The same with options; NULL means all defaults. The result is (N) for WEFT_LOSS_NONE, otherwise of rank 0. */
+/* weft_ctc with options; NULL means all defaults. The result is (N) for WEFT_LOSS_NONE, otherwise of rank 0. */
 WEFT_API weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
     weft_tensor *target_lengths, const weft_ctc_loss_options *options);
 

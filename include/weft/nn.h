@@ -28,7 +28,7 @@ WEFT_API weft_initialiser weft_lecun_normal(void);   /* N(0, 1 / sqrt(fan_in)); 
 WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation, float low, float high);
 /* gain · Q, where Q has the parameter's shape and, as a matrix (first dimension, product of the others), orthonormal
  * rows, or orthonormal columns if it has fewer columns than rows; Saxe et al. 2014. Rank 2 or more. The host computes
- * it, with rows · columns · min(rows, columns) operations. */
+ * Q, with rows · columns · min(rows, columns) operations. */
 WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 
 /* ---- layers: ops that create their parameters ----
@@ -154,8 +154,8 @@ typedef struct weft_embedding_options {
     float max_norm;
     bool by_frequency; /* default false; true: a row's gradient is divided by the row's count in tokens */
     /* Default NULL: the layer creates its table. A table of the caller is f32 (vocabulary, width); any other is
-     * WEFT_ERROR_SHAPE. Beside it, name and initialiser must be unset, and with sparse or max_norm it must be a
-     * parameter; anything else is WEFT_ERROR_ARGUMENT. */
+     * WEFT_ERROR_SHAPE. With a table, name and initialiser must be unset, and with sparse or max_norm the table
+     * must be a parameter; anything else is WEFT_ERROR_ARGUMENT. */
     weft_tensor *table;
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
@@ -202,7 +202,7 @@ typedef struct weft_adaptive_softmax_options {
 /* cutoffs: `count` increasing numbers below `classes`. options NULL means all defaults. */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
-/* All f32. */
+/* The parameters of an adaptive softmax, all f32. */
 typedef struct weft_adaptive_softmax_weights {
     weft_tensor *head_weight, *head_bias; /* (cutoffs[0] + count, width); (cutoffs[0] + count), NULL: none */
     /* One per tail: (projected width, width), with any projected width; (classes of the tail, projected width). */
@@ -379,7 +379,7 @@ WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
 #ifdef __cplusplus
 }
-#else /* arguments with names (graph.h) */
+#else /* named arguments (graph.h) */
 #define weft_linear(x, ...)           WEFT_NAMED_(weft_linear_layer, linear, 2, x, __VA_ARGS__)
 #define weft_bilinear(x1, ...)        WEFT_NAMED_(weft_bilinear_layer, linear, 3, x1, __VA_ARGS__)
 #define weft_conv1d(x, ...)           WEFT_NAMED_(weft_conv1d_layer, conv_layer, 3, x, __VA_ARGS__)

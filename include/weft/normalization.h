@@ -10,9 +10,9 @@
  *
  * The plan decides how running statistics are used. A plan for training normalises with the statistics of its batch and
  * updates the running ones in every run. A plan with inference (also weft_predict and validation) uses the running
- * statistics and does not change them; norms that were created in a scope of weft_scope_inference do so in every plan.
- * Running statistics are states of the graph: they are saved with the weights, and belong to the best weights of a
- * training. */
+ * statistics and does not change them; norms that were created in a scope of weft_scope_inference do this in every
+ * plan. Running statistics are states of the graph: they are saved with the weights, and belong to the best weights of
+ * a training. */
 #ifndef WEFT_NORMALIZATION_H
 #define WEFT_NORMALIZATION_H
 
@@ -41,13 +41,13 @@ typedef struct weft_batch_norm_options {
      * i32 state "batchnormN.num_batches_tracked" counts. */
     bool cumulative;
     bool no_affine;  /* default false; true: no weight and no bias */
-    bool no_running; /* default false; true: no running statistics; inference uses the batch's, too */
+    bool no_running; /* default false; true: no running statistics; inference uses the batch's */
     /* Default false; true: plans for training also use the running statistics and do not change them (PyTorch's eval()
      * of this layer), as after weft_freeze of the statistics. */
     bool fixed;
 } weft_batch_norm_options;
 #define WEFT_BATCH_NORM_OPTIONS_INIT .struct_size = sizeof(weft_batch_norm_options)
-/* The same with options; NULL means all defaults. */
+/* weft_batch_norm with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *options);
 
 /* Normalises each channel of each example over the spatial axes; x (N, C, spatial...) with 1 to 3 spatial axes. No
@@ -64,7 +64,7 @@ typedef struct weft_instance_norm_options {
     bool running;     /* default false; true: running statistics, updated with means over the examples */
 } weft_instance_norm_options;
 #define WEFT_INSTANCE_NORM_OPTIONS_INIT .struct_size = sizeof(weft_instance_norm_options)
-/* The same with options; NULL means all defaults. */
+/* weft_instance_norm with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *options);
 
 typedef struct weft_norm_options {
@@ -80,17 +80,17 @@ typedef struct weft_norm_options {
 /* Normalises each group of C / groups channels of each example; x (N, C, spatial...) with 0 to 3 spatial axes.
  * Parameters "groupnormN.weight" (C) and "groupnormN.bias" (C). Y. Wu and K. He 2018. */
 WEFT_API weft_tensor *weft_group_norm(weft_tensor *x, int64_t groups);
-/* The same with options; NULL means all defaults. */
+/* weft_group_norm with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *options);
 /* Normalises over the last axis; x (..., D). Parameters "layernormN.weight" (D) and "layernormN.bias" (D). J. Ba et al.
  * 2016. */
 WEFT_API weft_tensor *weft_layer_norm(weft_tensor *x);
-/* The same with options, over the last `axes` axes; NULL means all defaults. */
+/* weft_layer_norm with options, over the last `axes` axes; NULL means all defaults. */
 WEFT_API weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *options);
 /* x / sqrt(mean(x²) + epsilon) · weight, over the last axis; x (..., D). Parameter "rmsnormN.weight" (D). B. Zhang and
  * R. Sennrich 2019. */
 WEFT_API weft_tensor *weft_rms_norm(weft_tensor *x);
-/* The same with options, over the last `axes` axes; NULL means all defaults. */
+/* weft_rms_norm with options, over the last `axes` axes; NULL means all defaults. */
 WEFT_API weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *options);
 
 /* ---- the same norms with existing weights and states ---- */
@@ -107,7 +107,7 @@ typedef struct weft_running {
  * statistics, each run updates the statistics once for each of these norms, in the order in which they were created. */
 WEFT_API weft_tensor *weft_batch_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon);
-/* Instance norm, with the same arguments. */
+/* Instance norm, with the arguments of weft_batch_norm_with. */
 WEFT_API weft_tensor *weft_instance_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon);
 /* weight, bias: (C) or NULL; groups divides C. */

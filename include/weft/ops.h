@@ -145,7 +145,7 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
-/* The same, but reduced axes remain with size 1: PyTorch's keepdim=True. An axis that is named twice is
+/* These reductions with reduced axes that remain with size 1: PyTorch's keepdim=True. An axis that is named twice is
  * WEFT_ERROR_SHAPE. weft_sum(x, 2, true) is not weft_sum_keep(x, 2): C takes true as axis 1 (in C++ it does not
  * compile). */
 #define weft_sum_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
@@ -186,7 +186,7 @@ WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_
  * evenly. */
 WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
-/* Of floats: log(sum exp(x)), without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
+/* log(sum exp(x)) of floats, without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
 /* Any dtype. any → bool: some element is not 0; all → bool: no element is 0; count_nonzero → i32: how many elements are
  * not 0. NaN is not 0. No gradient. */
@@ -196,11 +196,12 @@ WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axe
 
 /* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (which wraps around) ----
  * Sums and products of floats are compensated (products also store an exponent), so that results for any length are as
- * accurate as if computed with twice the precision of f32 and then rounded. NaN propagates to all later elements. */
-WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis); /* y[j] = x[0] + ... + x[j] */
-WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; takes zeros, too */
-/* exclusive: y[j] leaves out x[j], so that the first y is 0 (sum) or 1 (product); reverse: from the last element to the
- * first. */
+ * accurate as if they were computed with twice the precision of f32 and then rounded. NaN propagates to all later
+ * elements. */
+WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis);  /* y[j] = x[0] + ... + x[j] */
+WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; also with zeros */
+/* exclusive: y[j] does not include x[j], so that the first y is 0 (sum) or 1 (product). reverse: from the last element
+ * to the first. */
 WEFT_API weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
 WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
 /* y[j] = a[j] · y[j-1] + b[j] with y[-1] = 0 (discounted returns, moving averages, state-space models); with reverse,
@@ -273,9 +274,9 @@ WEFT_API weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x) / sum exp(x) */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
 
-/* ---- movement: any dtype; all but concat and stack return views (other strides of the same memory), for free ---- */
-/* weft_reshape(x, WEFT_BATCH, 64) takes all dimensions of the new shape; the elements keep their row-major order. A
- * copy if strides cannot express the result (after a permute). */
+/* ---- movement: any dtype; all but concat and stack return views (other strides of the memory), at no cost ---- */
+/* weft_reshape(x, WEFT_BATCH, 64) takes all dimensions of the new shape; the elements keep their row-major order. The
+ * elements are copied if strides cannot express the result (after a permute). */
 #define weft_reshape(...) WEFT_TAKE_AXES_(weft_reshape_list_, __VA_ARGS__, WEFT_8_ENDS_)
 /* weft_permute(x, 0, 2, 1): axis i of the result is the axis of x that the i-th argument names. */
 #define weft_permute(...) WEFT_TAKE_AXES_(weft_permute_list_, __VA_ARGS__, WEFT_8_ENDS_)
@@ -350,7 +351,7 @@ WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
 
 /* ---- masks and functions of the index: computed by the op that reads the result; any axis may be the batch ---- */
-/* Of the last two axes, floats or i32: x where column - row <= diagonal (triu: >= diagonal), otherwise 0. */
+/* x (floats or i32) where column - row <= diagonal (triu: >= diagonal) along the last two axes, otherwise 0. */
 WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
 WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
 /* value where mask is true, otherwise x (floats or i32); mask is bool and broadcasts to x. The gradient is 0 where mask
@@ -394,10 +395,10 @@ typedef struct weft_categorical_options {
     float min_p;       /* only classes with at least min_p times the largest probability; 0 <= min_p < 1 */
 } weft_categorical_options;
 #define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
-/* The same with options; NULL means all defaults. */
+/* weft_categorical with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
 /* In plans for training, each element of x (floats) becomes 0 with probability p, otherwise x / (1 - p); the gradient
- * drops the same elements. In plans with inference: x. 0 <= p < 1. */
+ * drops the same elements. In plans with inference the result is x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 
 /* ---- used by the macros ---- */

@@ -48,15 +48,16 @@ WEFT_API weft_status weft_plan_create(
 WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
 WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is allowed */
 
-/* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns, and
- * does not look for labels and indices out of range: the run finds them (trainers check labels before). weft_plan_read
- * waits for the device; outputs stay as the last run left them until the plan runs again, whatever is assigned to
- * states meanwhile. If an op found an index or label out of range in a run since the last read or wait,
- * weft_plan_read copies the data all the same, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
+/* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns. It
+ * does not check labels and indices: the run reports those out of range (trainers check labels before a run).
+ * weft_plan_read waits for the device; outputs keep the values of the plan's last run until the plan runs again, even
+ * if states are assigned meanwhile. If an op found an index or label out of range in a run since the last read or wait,
+ * weft_plan_read copies the data nevertheless, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
-/* The same without waiting: data must stay valid until weft_plan_wait returns. On a device with its own memory, a write
- * can run while kernels still read the previous data of the input (see one_queue of the context's options). */
+/* weft_plan_write and weft_plan_read without waiting: data must stay valid until weft_plan_wait returns. On a device
+ * with its own memory, a write can run while kernels still read the previous data of the input (see one_queue of the
+ * context's options). */
 WEFT_API weft_status weft_plan_write_async(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
@@ -140,7 +141,7 @@ typedef struct weft_plan_info {
      * larger than the device's largest buffer; 1: the whole batch at once. */
     int64_t micro_batches;
 } weft_plan_info;
-/* Fills *info; all figures are known before the first run. */
+/* Fills *info. All figures are known before the first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);
 
 typedef enum weft_format { WEFT_FORMAT_TEXT, WEFT_FORMAT_JSON } weft_format;

@@ -15,9 +15,10 @@ extern "C" {
 
 typedef struct weft_profile weft_profile;
 
-/* Runs the plan once and waits for the end of the run. Run the plan twice before, as drivers may compile in its first
- * run. Errors: those of weft_plan_run; WEFT_ERROR_OPENCL if the device has no queue that records times. An index out
- * of range is reported by the next weft_plan_read or weft_plan_wait. The plan may be released before the profile. */
+/* Runs the plan once and waits for the end of the run. Run the plan twice before, because drivers may compile
+ * kernels in its first run. Errors: those of weft_plan_run; WEFT_ERROR_OPENCL if the device has no queue that records
+ * times. An index out of range is reported by the next weft_plan_read or weft_plan_wait. The plan may be released
+ * before the profile. */
 WEFT_API weft_status weft_profile_run(weft_profile **profile, weft_plan *plan);
 WEFT_API weft_profile *weft_profile_retain(weft_profile *profile);
 WEFT_API void weft_profile_release(weft_profile *profile); /* NULL is allowed */
@@ -30,7 +31,7 @@ typedef struct weft_profile_info {
     double enqueue_seconds; /* time of the host in calls that enqueue */
     double flops, bytes;    /* as in weft_plan_info */
 } weft_profile_info;
-/* Errors: WEFT_ERROR_ARGUMENT for NULL. */
+/* Fills *info. Errors: WEFT_ERROR_ARGUMENT (an argument is NULL). */
 WEFT_API weft_status weft_profile_get_info(const weft_profile *profile, weft_profile_info *info);
 
 /* A step of the plan. The strings are those of weft_plan_describe, and are borrowed from the profile. */
@@ -43,7 +44,7 @@ typedef struct weft_profile_row {
     double share;        /* seconds / device_seconds of weft_profile_info */
     double flops, bytes; /* operations; bytes read and written, as if there were no caches */
 } weft_profile_row;
-/* index: of the step, below weft_profile_info.rows; otherwise WEFT_ERROR_ARGUMENT. */
+/* Fills *row with the step of this index, which must be below weft_profile_info.rows (WEFT_ERROR_ARGUMENT). */
 WEFT_API weft_status weft_profile_get_row(const weft_profile *profile, size_t index, weft_profile_row *row);
 
 /* The peaks of the device, measured by `weft bench` or given by its vendor. */

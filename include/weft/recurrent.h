@@ -23,7 +23,8 @@
 extern "C" {
 #endif
 
-/* y: h of every step (NULL from a cell); h and c: the states after the last step (c is NULL if not an LSTM). */
+/* y: h of every time step (NULL from a cell); h and c: the states after the last time step (c is NULL except for an
+ * LSTM). */
 typedef struct weft_recurrent {
     weft_tensor *y, *h, *c;
 } weft_recurrent;
@@ -48,9 +49,9 @@ WEFT_API weft_recurrent weft_gru_cell(
 WEFT_API weft_recurrent weft_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu);
 
-/* Layers of one step, as torch.nn.LSTMCell, GRUCell and RNNCell. They create the parameters "NAME.weight_ih",
- * "NAME.weight_hh", "NAME.bias_ih" and "NAME.bias_hh", initially U(±1/sqrt(H)). To apply one cell to several steps,
- * call the function once for each step in a scope that shares (weft_scope_begin). */
+/* Layers of one time step, as torch.nn.LSTMCell, GRUCell and RNNCell. They create the parameters "NAME.weight_ih",
+ * "NAME.weight_hh", "NAME.bias_ih" and "NAME.bias_hh", initially U(±1/sqrt(H)). To apply one cell to several time
+ * steps, call the function once for each step in a scope that shares (weft_scope_begin). */
 typedef struct weft_cell_options {
     size_t struct_size;
     const char *name;                    /* default "lstmcellN", "grucellN", "rnncellN" */
@@ -74,10 +75,10 @@ typedef struct weft_sequence_options {
     size_t struct_size;
     weft_tensor *h0; /* (N, P); default NULL: zeros */
     weft_tensor *c0; /* LSTM: (N, H); default NULL: zeros */
-    /* i32 (N), each in [0, T]: how many steps of a sequence are valid, from the first step on (with left_padded: up to
-     * the last step). In the other steps y is 0, the states do not change and no gradient flows; with a length of 0 the
-     * states stay h0 and c0. The next weft_plan_read or weft_plan_wait reports a length out of range. Default NULL: all
-     * T steps. */
+    /* i32 (N), each in [0, T]: how many time steps of a sequence are valid, from the first one on (with left_padded:
+     * up to the last step). In the other steps y is 0, the states do not change and no gradient flows; with a length
+     * of 0 the states stay h0 and c0. The next weft_plan_read or weft_plan_wait reports a length out of range. Default
+     * NULL: all T steps. */
     weft_tensor *lengths;
     bool left_padded; /* default false; true: the valid steps are the last ones */
     bool reverse;     /* default false; true: from the last valid step to the first */
@@ -87,7 +88,7 @@ typedef struct weft_sequence_options {
 } weft_sequence_options;
 #define WEFT_SEQUENCE_OPTIONS_INIT .struct_size = sizeof(weft_sequence_options)
 /* → y (N, T, P), h (N, P), c (N, H). options NULL means all defaults. Forward: one matrix product for the inputs of all
- * steps, then one scan; backward: one scan, then one product over all steps for each weight. */
+ * time steps, then one scan; backward: one scan, then one product over all time steps for each weight. */
 WEFT_API weft_recurrent weft_lstm_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 WEFT_API weft_recurrent weft_gru_with(

@@ -45,24 +45,26 @@ typedef struct weft_schedule {
     float warmup_start; /* above 0, at most 1 */
 } weft_schedule;
 
-WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor); /* times factor after each period */
-/* times factor at each milestone; at most WEFT_MAX_MILESTONES; the array is copied */
+/* multiplies by factor after each period */
+WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor);
+/* multiplies by factor at each milestone; at most WEFT_MAX_MILESTONES; the array is copied */
 WEFT_API weft_schedule weft_multi_step_schedule(const uint64_t *milestones, size_t count, float factor);
-WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* times factor at each t */
+WEFT_API weft_schedule weft_exponential_schedule(float factor); /* multiplies by factor at each t */
 WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in one period */
 /* base to floor in each period, then back to base; each period is period_factor times as long as the one before */
 WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
 WEFT_API weft_schedule weft_one_cycle_schedule(uint64_t steps); /* per step; rise 0.3, divisors 25, 1e4 */
 WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in one period */
-/* times factor after more than `patience` epochs in a row without a better loss; threshold 1e-4, cooldown 0, floor 0.
- * A trainer uses the validation loss of each epoch. */
+/* multiplies by factor after more than `patience` epochs in a row without a better loss; threshold 1e-4, cooldown 0,
+ * floor 0. A trainer uses the validation loss of each epoch. */
 WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
-/* The schedule with a warm-up of `length` epochs or updates before it, which begins at start·base. */
+/* Returns the schedule with a warm-up of `length` epochs or updates before it, which begins at start·base. */
 WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
-/* The schedule with t, periods, milestones and the length of the warm-up in updates instead of epochs. */
+/* Returns the schedule with t, periods, milestones and the length of the warm-up in updates instead of epochs. */
 WEFT_API weft_schedule weft_per_step(weft_schedule schedule);
 
-/* *rate: the rate at t. WEFT_ERROR_ARGUMENT: a plateau, a field out of range, a negative or NaN base. */
+/* Sets *rate to the rate at t. WEFT_ERROR_ARGUMENT: the schedule is a plateau, a field out of range, a negative or NaN
+ * base. */
 WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
 /* The state of a plateau; zero it before the first call. */
 typedef struct weft_plateau {
@@ -72,8 +74,8 @@ typedef struct weft_plateau {
     uint64_t cooldown; /* how many of the next epochs do not count as bad */
     float rate;        /* the current rate */
 } weft_plateau;
-/* Takes the loss of a finished epoch, and sets *rate to the rate of the next epoch. base: the rate of the first epoch.
- * NaN is never a better loss. */
+/* Updates *plateau with the loss of a finished epoch, and sets *rate to the rate of the next epoch. base: the rate of
+ * the first epoch. NaN is never a better loss. */
 WEFT_API weft_status weft_plateau_rate(
     const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate);
 

@@ -31,11 +31,12 @@ typedef struct weft_vocabulary_options {
 } weft_vocabulary_options;
 #define WEFT_VOCABULARY_OPTIONS_INIT .struct_size = sizeof(weft_vocabulary_options)
 
-/* The tokens of a text file. options NULL means all defaults. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (an empty
- * text; at the level of words, bytes that are not UTF-8: the line names byte and line); WEFT_ERROR_ARGUMENT. */
+/* Creates a vocabulary of the tokens of a text file. options NULL means all defaults. Errors: WEFT_ERROR_FILE;
+ * WEFT_ERROR_FORMAT (an empty text; at the level of words, bytes that are not UTF-8: the line names byte and line);
+ * WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context *context,
     const char *path, const weft_vocabulary_options *options);
-/* The tokens of a text of `bytes` bytes in memory. */
+/* Creates a vocabulary of the tokens of a text of `bytes` bytes in memory. */
 WEFT_API weft_status weft_vocabulary_from_text(weft_vocabulary **vocabulary, weft_context *context,
     const char *text, size_t bytes, const weft_vocabulary_options *options);
 /* Saves a JSON file, completely or not at all: {"weft_vocabulary": 1, "level": "characters" or "words", "unknown":
@@ -60,22 +61,22 @@ WEFT_API int32_t weft_vocabulary_unknown(const weft_vocabulary *vocabulary);
 WEFT_API const char *weft_vocabulary_token(const weft_vocabulary *vocabulary, int32_t token, size_t *bytes);
 /* The number of the token with this text; -1 if there is none. */
 WEFT_API int32_t weft_vocabulary_find(const weft_vocabulary *vocabulary, const char *token, size_t bytes);
-/* Text to numbers: writes at most `capacity` numbers, and sets *count to the number of tokens. tokens NULL with
- * capacity 0: only sets *count. A token that is not in the vocabulary becomes the unknown token; if there is no
- * unknown token, it is WEFT_ERROR_FORMAT with byte and line. A last line without a line break gets no "<eos>". */
+/* Converts a text to numbers: writes at most `capacity` numbers, and sets *count to the number of tokens. tokens NULL
+ * with capacity 0: only sets *count. A token that is not in the vocabulary becomes the unknown token; if there is no
+ * unknown token, the error WEFT_ERROR_FORMAT names byte and line. A last line without a line break gets no "<eos>". */
 WEFT_API weft_status weft_vocabulary_encode(const weft_vocabulary *vocabulary, const char *text, size_t bytes,
     int32_t *tokens, size_t capacity, size_t *count);
-/* Numbers to text: words are separated by blanks, and "<eos>" becomes a line break. As with snprintf, the text is
- * truncated to capacity bytes including its NUL, and *length is the length of the whole text without the NUL.
+/* Converts numbers to a text: words are separated by blanks, and "<eos>" becomes a line break. As with snprintf, the
+ * text is truncated to capacity bytes including its NUL, and *length is the length of the whole text without the NUL.
  * WEFT_ERROR_ARGUMENT: a number out of range. */
 WEFT_API weft_status weft_vocabulary_decode(const weft_vocabulary *vocabulary, const int32_t *tokens,
     size_t count, char *buffer, size_t capacity, size_t *length);
 
 /* ---- text as a dataset for truncated backpropagation through time ----
- * The text is cut into `streams` streams of equal length, and each stream into sequences of `steps` tokens. The tokens
- * that remain at the end, fewer than streams · steps + 1, are not used. A batch of `streams` examples in the order of
- * the dataset (a loader without shuffle, a trainer with keep_order) has one sequence of each stream, and the next
- * batch has the sequences that follow them. Columns of an example:
+ * The text is divided into `streams` streams of equal length, and each stream into sequences of `steps` tokens. The
+ * tokens that remain at the end, fewer than streams · steps + 1, are not used. A batch of `streams` examples in the
+ * order of the dataset (a loader without shuffle, a trainer with keep_order) has one sequence of each stream, and the
+ * next batch has the sequences that follow them. Columns of an example:
  *     "tokens"  i32 (steps)
  *     "next"    i32 (steps), for each token the token after it
  *     "carry"   f32 (), 0 in the first sequence of a stream, otherwise 1
@@ -88,12 +89,12 @@ typedef struct weft_text_options {
 } weft_text_options;
 #define WEFT_TEXT_OPTIONS_INIT .struct_size = sizeof(weft_text_options)
 
-/* A text file, encoded with the vocabulary, whose tokens are the categories of the columns "tokens" and "next".
+/* A dataset from a text file, encoded with the vocabulary, whose tokens are the categories of "tokens" and "next".
  * Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (an empty file, bytes that are not UTF-8 at the level of words, a token
  * that is not in a vocabulary without an unknown token, too few tokens for one sequence of each stream). */
 WEFT_API weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context, const char *path,
     const weft_vocabulary *vocabulary, const weft_text_options *options);
-/* From tokens in memory, which may be any numbers. */
+/* A dataset from tokens in memory, which may be any numbers. */
 WEFT_API weft_status weft_dataset_from_tokens(weft_dataset **dataset, weft_context *context,
     const int32_t *tokens, size_t count, const weft_text_options *options);
 
@@ -136,9 +137,9 @@ typedef struct weft_series_options {
 } weft_series_options;
 #define WEFT_SERIES_OPTIONS_INIT .struct_size = sizeof(weft_series_options)
 
-/* A CSV table whose rows are points in time, the oldest first. Columns: "window" f32 (window, fields), "target" f32
- * (horizon, fields). The windows and targets of *training are before the rows for validation. The targets of
- * *validation are in these rows, and its windows may begin before them. validation and scale may be NULL. Errors:
+/* Datasets from a CSV table whose rows are points in time, the oldest first. Columns: "window" f32 (window, fields),
+ * "target" f32 (horizon, fields). The windows and targets of *training are before the rows for validation. The targets
+ * of *validation are in these rows, and its windows may begin before them. validation and scale may be NULL. Errors:
  * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a text or a missing value, with line and column; or too few rows);
  * WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_dataset_open_series(weft_dataset **training, weft_dataset **validation,

@@ -29,15 +29,15 @@ typedef struct weft_column {
     const weft_encoding *encoding; /* borrowed from a dataset; NULL: not known, and never compared */
 } weft_column;
 
-/* From memory: `count` columns of `examples` examples. Data and encodings of the columns are copied. */
+/* A dataset from memory: `count` columns of `examples` examples. Data and encodings of the columns are copied. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
-/* A folder with the IDX files of MNIST, plain or in gzip: PREFIX-images-idx3-ubyte[.gz] and
+/* A dataset from a folder with the IDX files of MNIST, plain or in gzip: PREFIX-images-idx3-ubyte[.gz] and
  * PREFIX-labels-idx1-ubyte[.gz], with the prefix "train" or "t10k". Columns: "image" f32 (1, height, width) in [0, 1],
  * "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
-/* Two IDX files of any name; columns as of weft_dataset_open_idx. */
+/* A dataset from two IDX files of any name, with the columns of weft_dataset_open_idx. */
 WEFT_API weft_status weft_dataset_open_idx_files(
     weft_dataset **dataset, weft_context *context, const char *images, const char *labels);
 
@@ -87,16 +87,16 @@ typedef struct weft_csv_options {
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
 
-/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; lines end with LF, CR LF or CR; a UTF-8
- * byte order mark and empty lines are skipped). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT, which names line and
- * column. */
+/* A dataset from a CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; lines end with LF, CR LF or
+ * CR; a UTF-8 byte order mark and empty lines are skipped). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT, which names
+ * line and column. */
 WEFT_API weft_status weft_dataset_open_csv(
     weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *options);
 /* The number of categories of a column (0: none), and the text of one category (NULL: none; borrowed). */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
-/* The same for a column that the graph was trained with, by the column's name ("label"). A graph gets categories from
- * the first run of each trainer, and from a checkpoint; a text is borrowed until then. */
+/* The categories of a column that the graph was trained with, by the column's name ("label"). A graph gets categories
+ * from the first run of each trainer, and from a checkpoint; a text is borrowed until then. */
 WEFT_API size_t weft_graph_category_count(const weft_graph *graph, const char *column);
 WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t category);
 
@@ -108,7 +108,7 @@ typedef struct weft_npy_column {
      * the range of this dtype. */
     weft_dtype dtype;
 } weft_npy_column;
-/* One .npy file per column (see weft_load_npy), all with the same number of examples. */
+/* A dataset from one .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(
     weft_dataset **dataset, weft_context *context, const weft_npy_column *columns, size_t count);
 
@@ -165,7 +165,7 @@ typedef struct weft_epoch {
     double validation_loss; /* NaN without validation, and before the end of the epoch */
     double validation_accuracy;
     double seconds;       /* since the run began */
-    double learning_rate; /* now; NaN if there is none */
+    double learning_rate; /* the current rate; NaN if there is none */
     /* Values in the order of the option `metrics`; NaN before the end of the epoch. Borrowed until the next epoch. */
     size_t metric_count;
     const double *training_metrics, *validation_metrics;
@@ -306,10 +306,10 @@ WEFT_API void weft_trainer_release(weft_trainer *trainer);
 /* Trains for the epochs of the options; another call continues the training. Before anything else, tests whether all
  * files of the run can be written. A window of accumulation (weft_optimizer.accumulate) ends with its epoch, with an
  * update by the mean over the batches that the window has so far; a run that is stopped within an epoch leaves its
- * window to the next run. A batch in which no label counts (losses.h) changes nothing: it makes no update, and has no
- * part in loss and accuracy. A schedule by step does not count such batches, but learns of them only at each multiple
- * of 16 steps. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example); WEFT_ERROR_NOT_FINITE
- * with the first step whose loss is not finite; WEFT_ERROR_CANCELLED. */
+ * window open, and the next run continues it. A batch in which no label counts (losses.h) changes nothing: it makes no
+ * update, and has no part in loss and accuracy. A schedule by step does not count such batches, but learns of them
+ * only at each multiple of 16 steps. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example);
+ * WEFT_ERROR_NOT_FINITE with the first step whose loss is not finite; WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 /* From any thread: the run ends after the step in progress with WEFT_ERROR_CANCELLED, without a checkpoint. */
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer);

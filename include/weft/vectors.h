@@ -34,7 +34,8 @@ WEFT_API weft_tensor *weft_gradient_vector(weft_tensor *loss, const char *parame
  * Checkpoints and snapshots of the graph contain the history: an optimizer that is created before weft_checkpoint_load
  * continues with the same bits. If the file has no history, or the history of other parameters, the optimizer begins
  * without a history, and the log says so. If the file has more pairs than the option `history`, the newest are used. A
- * program that writes parameters itself has to create a new optimizer, as the history describes the old parameters. */
+ * program that writes parameters itself has to create a new optimizer, because the history describes the old
+ * parameters. */
 typedef struct weft_lbfgs weft_lbfgs;
 typedef enum weft_line_search {
     WEFT_LINE_SEARCH_STRONG_WOLFE, /* default: cubic interpolation until the strong Wolfe conditions hold */

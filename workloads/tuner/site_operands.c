@@ -1,4 +1,4 @@
-/* Operands of a site (contract in site_operands.h). */
+/* Operands and result of a site (contract in site_operands.h). */
 #include "tuner/site_operands.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
@@ -7,6 +7,7 @@
 
 /* ---- sizes ---- */
 
+/* Elements for the gradient of a convolution's weight, whose op is not a product step. */
 static void count_of_weight(const wi_kernel_site *site, size_t counts[SITE_ARRAYS]) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int64_t images = conv.images * conv.groups;
@@ -34,7 +35,7 @@ static void count_elements(const wi_kernel_site *site, size_t counts[SITE_ARRAYS
         wi_gemm_extent((int64_t[]){s->batch, s->k, s->n}, (int64_t[]){s->b_batch, s->b_row, s->b_column});
 }
 
-/* The number of products that are added up for an element of the result. */
+/* The number of products in the sum of an element of the result. */
 static double terms_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const s = site->product;
     if (s) return s->convolution ? (double)wi_conv_terms(s->convolution) : (double)s->k;
@@ -66,7 +67,7 @@ void site_operands_clear(site_operands *operands, wi_device *device) {
 
 /* ---- windows of the result ---- */
 
-/* Where a window begins: windows are spaced evenly from the first element to the last. */
+/* Returns the first element of a window. Windows are spaced evenly over the result, from its first element to its last. */
 static size_t window_at(const site_operands *o, int window, size_t *count) {
     const size_t all = o->counts[2];
     *count = all < SITE_WINDOW ? all : SITE_WINDOW;

@@ -1,4 +1,4 @@
-/* Tuning what a plan computes (contract in tune_plan.h). */
+/* Tuning the sites of a plan (contract in tune_plan.h). */
 #include "tuner/tune_plan.h"
 #include "base/median.h"
 #include "cl/choices.h"
@@ -17,7 +17,7 @@ typedef struct tuned_step {
     double seconds; /* estimated */
 } tuned_step;
 
-/* Has the step, of the plan's first device, a site that may have a choice? */
+/* Is the step on the plan's first device, and does it have a site that can be tuned? */
 static bool may_be_tuned(const wi_partition *p, const wi_step *step) {
     const wi_op *const op = p->values[step->members[0]].node->op;
     return step->selection && step->device == 0 &&
@@ -29,7 +29,7 @@ static int more_first(const void *a, const void *b) {
     return (one < other) - (one > other);
 }
 
-/* The steps in order; the caller releases them. */
+/* Lists the steps that can be tuned, the most expensive first. The caller releases the list. */
 static weft_status list_steps(const weft_plan *plan, tuned_step **steps, size_t *count) {
     const wi_partition *const p = &plan->partition;
     *count = 0;
@@ -115,7 +115,8 @@ static weft_status compare_runs(weft_plan *const plans[2], const kernel_tuner *t
 
 /* ---- the choices of a plan's sites ---- */
 
-/* What tuning chose for the step's site, if the plan was made with something else; NULL: it was not, or nothing was tuned. */
+/* The choice of tuning for the step's site, if it differs from the kernel that the plan uses; otherwise NULL. *own gets the site's name
+ * and the plan's kernel. */
 static const wi_choice *other_choice(
     const wi_partition *p, const wi_step *step, kernel_tuner *tuner, wi_choice *own) {
     const wi_kernel_site site = wi_step_site(p, step);
@@ -137,7 +138,7 @@ bool tune_has_other_choices(const weft_plan *plan, kernel_tuner *tuner) {
     return false;
 }
 
-/* What the plan was made with becomes the choice of its sites. */
+/* Makes the plan's kernels the choices of its sites, where tuning had chosen other kernels. */
 static weft_status keep_own(const wi_partition *p, kernel_tuner *tuner) {
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
     wi_choice own = {.site = name, .kernel = kernel};

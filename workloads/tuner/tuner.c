@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A candidate whose second run takes this many times the best time is not measured further. */
+/* A candidate whose second run takes longer than this many times the best time is not measured again. */
 static const double hopeless = 1.5;
 /* A candidate is not tried if its estimate exceeds `longest_hopeless` seconds and is more than `out_of_reach` times that of the
  * built-in choice. */
@@ -26,8 +26,8 @@ typedef struct tuning {
     wi_selection selection; /* the built-in choice */
     site_operands operands;
     char name[WI_SITE_NAME];
-    const wi_candidate *usual, *best; /* of the selection */
-    double first, seconds;            /* of the usual one and of the best, by their margins */
+    const wi_candidate *usual, *best; /* the built-in choice, and the fastest candidate so far */
+    double first, seconds;            /* times of `usual` and of `best`, multiplied by their margins */
 } tuning;
 
 bool tuner_passes_over(weft_status status) {
@@ -57,7 +57,8 @@ static weft_status time_run(const wi_gemm_product *product, const kernel_tuner *
     return WEFT_OK;
 }
 
-/* The least time of some runs, plus a share of the first run's. A hopeless candidate has one run after the first. */
+/* *seconds: the shortest of some runs, plus the part of the first run's compilation that counts for one run. A hopeless candidate runs only
+ * once after the first run. */
 static weft_status time_runs(
     const wi_gemm_product *product, const kernel_tuner *tuner, double best, double *seconds) {
     double first, one;
@@ -93,6 +94,7 @@ static double margin_of(const wi_candidate *candidate) {
     return candidate->margin > 0.0 ? candidate->margin : 1.0;
 }
 
+/* Records that the kernel computes wrong numbers or fails at this site. `why` becomes one line. */
 static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     char line[512];
     snprintf(line, sizeof line, "%s", why);
@@ -102,7 +104,7 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     return wi_choices_set(t->tuner->device, &(wi_choice){.site = t->name, .kernel = kernel, .fault = line});
 }
 
-/* At large sizes a slow kernel may run for minutes, and be taken for one that hangs. */
+/* At large sizes a slow kernel could run for minutes, and would seem to hang. */
 static bool is_out_of_reach(const tuning *t, const wi_candidate *candidate) {
     return candidate->seconds > longest_hopeless && candidate->seconds > out_of_reach * t->usual->seconds;
 }
@@ -117,8 +119,8 @@ static void say(const kernel_tuner *tuner, const char *site, const char *kernel)
     if (tuner->trying) tuner->trying(tuner->user, site, kernel);
 }
 
-/* Measures a candidate, and records as bad one that fails or computes wrong numbers, whose *seconds stays infinite. The self-test
- * keeps its own record. */
+/* Measures a candidate. If the candidate fails or computes wrong numbers, it is recorded as bad, and *seconds stays infinite. Failures of
+ * the self-test are recorded by the self-test itself. */
 static weft_status measure(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
     char error[WI_ERROR_LINE];
@@ -149,7 +151,7 @@ static weft_status try_candidate(tuning *t, const wi_candidate *candidate, doubl
     return status;
 }
 
-/* wins: the number of rounds in which the second product was faster. */
+/* Runs both products in turn. *wins: the number of rounds in which the second product was faster. */
 static weft_status run_rounds(
     const wi_gemm_product pair[2], const kernel_tuner *tuner, double medians[2], int *wins) {
     double seconds[2][ROUNDS];
@@ -162,7 +164,8 @@ static weft_status run_rounds(
     return WEFT_OK;
 }
 
-/* Runs both in turn: is `other` faster by more than noise, in all rounds but one, with the margins? */
+/* Runs both candidates in turn. *faster: `other` wins all rounds but at most one, and its median, with margins, is shorter by more than
+ * noise. */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_gemm_product pair[2] = {{0}, {0}};
@@ -226,7 +229,7 @@ static weft_status decide(tuning *t) {
     return keep(t, faster ? t->best : t->usual, medians[faster], medians[0]);
 }
 
-/* What computes wrong numbers itself has nothing that others could be compared with. */
+/* If the built-in choice itself fails, the site is not tuned, because there is no result with which others could be compared. */
 static weft_status tune(tuning *t) {
     WI_TRY(site_operands_make(&t->operands, t->tuner->device, &t->site));
     WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));

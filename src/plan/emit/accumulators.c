@@ -6,11 +6,11 @@
 
 typedef struct accumulator {
     const wi_op *op;
-    const char *name;                          /* of its functions: weft_<name>_f, weft_lanes_<name>_i, ... */
-    const char *float_identity, *int_identity; /* of what it keeps in a<m>, as literals */
-    bool blocks;                               /* adds elements to d<m> first */
-    bool carries;                              /* floats: e<m> */
-    bool indices;                              /* g<m>, which is its result */
+    const char *name;                          /* in names of functions: weft_<name>_f, weft_lanes_<name>_i */
+    const char *float_identity, *int_identity; /* initial a<m>, as literals */
+    bool blocks;                               /* adds elements to d<m>, and each block's d<m> to a<m> */
+    bool carries;                              /* floats: has rounding errors in e<m> */
+    bool indices;                              /* the result is an index, g<m> */
 } accumulator;
 
 static const accumulator accumulators[] = {
@@ -34,19 +34,19 @@ int wi_partial_cells(const wi_value *value) {
 
 /* ---- a reduction ---- */
 
-/* A reduction of the step, with what its code is made of. */
+/* A reduction of the step, with the names and types of its code. */
 typedef struct reduction {
     const wi_value *value;
     const accumulator *kind;
-    const wi_format *format; /* of what a<m> keeps: that which arithmetic on what it reduces is done in */
-    weft_dtype dtype;        /* the same */
+    const wi_format *format; /* of a<m>: the compute format of the elements */
+    weft_dtype dtype;        /* of `format` */
     bool is_float;
-    const char *k;    /* suffix of functions */
-    const char *type; /* of a<m> */
+    const char *k;    /* suffix of the functions for this format */
+    const char *type; /* of the register a<m> */
     char identity[24];
 } reduction;
 
-/* The dtype in which a reduction's partial results are kept. */
+/* The dtype in which a reduction accumulates. */
 static weft_dtype kept_dtype(const wi_value *value) {
     return wi_format_of(value->node->inputs[0]->dtype)->compute;
 }
@@ -74,14 +74,14 @@ size_t wi_reduction_cell(const wi_partition *p, const wi_step *step) {
     return widest;
 }
 
-/* Along rows the largest and the least of floats wait for each other: there they keep bits in e<m>, too, by
- * which each step is shorter. */
+/* Along a row, each step of a maximum or minimum waits for the step before. The steps are shorter if they ignore NaN: e<m> then collects
+ * the bits in which a NaN is found at the end (weft_take_max_f in reduce.clh). */
 static bool keeps_bits(const wi_emitter *e, const reduction *r) {
     const bool is_extreme = r->kind->op == &wi_op_max || r->kind->op == &wi_op_min;
     return is_extreme && r->dtype == WEFT_F32 && e->inner_is_reduced;
 }
 
-/* The next member from *m on that is a reduction of the sweep; -1 as sweep: of any. */
+/* Finds the next reduction of the sweep among the members from number *m on. sweep -1: of any sweep. */
 static bool next_reduction(const wi_emitter *e, int *m, int sweep, reduction *r) {
     for (; *m < e->step->member_count; ++*m) {
         const wi_value *value = &e->partition->values[e->step->members[*m]];
@@ -119,7 +119,7 @@ void wi_emit_vectors_end(wi_emitter *e) {
     if (e->wide) wi_text_append(&e->text, "}\n");
 }
 
-/* An accumulator's name: a<m>, or a<m>[u]. */
+/* The name of an accumulator in the code: a<m>, or a<m>[u] if accumulators are arrays. */
 typedef struct spelling {
     char text[16];
 } spelling;
@@ -162,7 +162,7 @@ void wi_emit_block_begin(wi_emitter *e, int sweep) {
     }
 }
 
-/* a<m> takes x; for indices, one whose index is `index`. */
+/* Emits code that combines x with a<m>. index: the index of x, for argmax and argmin. */
 static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *index) {
     wi_text *text = &e->text;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m), g = named(e, 'g', m);
@@ -213,7 +213,8 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
 
 /* ---- results ---- */
 
-/* Everything into a<m> and g<m>: errors carried along, then the other lanes or work-items of the row. */
+/* Emits code that completes a<m> and g<m>: it adds the errors carried by a product, or the NaN found by an extreme, and combines the lanes
+ * or work-items of a row. */
 static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
@@ -260,7 +261,8 @@ int wi_emit_result(wi_emitter *e, int m) {
 
 /* ---- splits ---- */
 
-/* Where a split's result is stored: all results of split 0, of split 1, ... */
+/* Emits m<slot>, the scratch memory of a partial result, and at<slot>, the index there: all results of split 0 come first, then those of
+ * split 1, and so on. */
 static void emit_cell(wi_emitter *e, int slot, weft_dtype dtype, bool vector) {
     const char *name = weft_dtype_name(dtype);
     const size_t cell = wi_reduction_cell(e->partition, e->step), size = weft_dtype_size(dtype);
@@ -336,7 +338,7 @@ bool wi_joins_splits(const wi_partition *p, const wi_loop *loop) {
     return true;
 }
 
-/* A node has a cell for each reduction, and one that counts its children. */
+/* A node of the tree has a cell for each reduction, and a cell that counts the children that have finished. */
 static int cells_a_node(const wi_partition *p, const wi_step *step) {
     int cells = 1;
     for (int m = 0; m < step->member_count; m++) cells += wi_is_reduction(&p->values[step->members[m]]);
@@ -344,14 +346,14 @@ static int cells_a_node(const wi_partition *p, const wi_step *step) {
 }
 
 size_t wi_join_bytes(const wi_partition *p, const wi_step *step, int64_t results, int64_t splits) {
-    if (splits == 1) return sizeof(int32_t); /* the kernel has the argument */
+    if (splits == 1) return sizeof(int32_t); /* unused, but the kernel has the argument */
     int64_t nodes = splits;
     for (int64_t level = splits; level > 1; nodes += level)
         level = (level + WI_JOIN_CHILDREN - 1) / WI_JOIN_CHILDREN;
     return (size_t)(nodes * results) * (size_t)cells_a_node(p, step) * sizeof(int32_t);
 }
 
-/* All into a<m>, and nothing else is kept. */
+/* Emits code that completes all a<m>, and sets the carried errors to zero. */
 static void emit_totals(wi_emitter *e) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, 0, &r); m++) {
@@ -360,7 +362,7 @@ static void emit_totals(wi_emitter *e) {
     }
 }
 
-/* The values of up to four children at once: they do not wait for one another. */
+/* Emits code that combines the values of a node's children. It takes four cells at once, so that their reads do not wait for each other. */
 static void emit_children(wi_emitter *e) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, 0, &r); m++)

@@ -1,51 +1,54 @@
-/* Accumulators of reductions in generated kernels: what a reduction keeps while it walks over its elements.
+/* Accumulators: the variables in which generated kernels hold the state of reductions while they loop over the elements.
  *
- * Where several vectors of 16 columns are walked along together these are arrays over the vectors u. Member m
- * of the step has a<m>, the value so far, and besides, as its kind needs: d<m> the sum of a block, e<m> the
- * rounding errors carried along, g<m> the index of the best element. One table row an op says which; the
- * functions that the kernels call stand in reduce.clh and group.clh under the row's name. */
+ * Member m of the step has a<m>, the value so far. Depending on the op, it also has d<m>, the sum of the current block of elements; e<m>,
+ * the rounding errors that are carried along, or bits that reveal a NaN; g<m>, the index of the best element. If an item reduces several
+ * vectors of 16 columns together, each of these is an array over the vectors u. The table in accumulators.c has a row for each op, with
+ * the name of its functions in reduce.clh and group.clh. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
 
 #include "plan/emit/expression.h"
 
-/* How many vectors of 16 columns a step's reductions walk along together: their arrays stay in the nearest
- * cache, and within the private memory that drivers for CPUs give. */
+/* The most vectors of 16 columns that an item reduces together: so few that the arrays of all accumulators stay in the L1 cache, and in the
+ * private memory that drivers for CPUs give an item. */
 int wi_reduction_vectors(const wi_partition *p, const wi_step *step);
-/* In wide kernels a loop over the vectors, in which j is the first column of vector u. */
+/* Emit the beginning and the end of a loop over the vectors u, in which j is the first column of vector u. They emit nothing if
+ * accumulators are not arrays (e->wide is 0). */
 void wi_emit_vectors_begin(wi_emitter *e);
 void wi_emit_vectors_end(wi_emitter *e);
 
-/* Scratch cells that one split of the reduction leaves for each result. */
+/* Partial results that each split stores in scratch memory for each result: 1, or 2 with an index; 0: the value is no reduction. */
 int wi_partial_cells(const wi_value *value);
-/* Bytes of each of the step's cells: the widest of its reductions' registers. */
+/* Bytes of scratch memory for each partial result: the size of the widest dtype in which a reduction of the step accumulates. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
-/* All emit code for the reductions of one sweep. */
+/* Emit, for all reductions of one sweep: the declarations of accumulators, the declaration of d<m> at the beginning of a block, and the
+ * addition of d<m> to a<m> at its end. */
 void wi_emit_accumulators(wi_emitter *e, int sweep);
 void wi_emit_block_begin(wi_emitter *e, int sweep);
 void wi_emit_block_end(wi_emitter *e, int sweep);
-/* Takes an element; index: as an expression. */
+/* Emits code that adds the current element to the accumulators of member m. index: the index of the element among the reduced ones, as an
+ * expression. */
 void wi_emit_accumulate(wi_emitter *e, int m, const char *index);
-/* The variable that holds the result, combined across lanes or work-items where the last dimension is
- * reduced. */
+/* Returns the number of the variable with the result of member m. If the last dimension is reduced, the code first combines the lanes or
+ * work-items. */
 int wi_emit_result(wi_emitter *e, int m);
 
-/* Splits: each leaves its partial results in scratch memory, and `combine` combines them, in order. vector: 16
- * neighbouring results at once. */
+/* Splits with two launches: each split stores its partial results in scratch memory, and the kernel `combine` loads and combines them in
+ * the order of the splits. vector: 16 neighbouring results at once. */
 void wi_emit_partial_stores(wi_emitter *e);
 void wi_emit_partial_loads(wi_emitter *e, bool vector);
 
-/* Splits that the launch itself brings together: a tree over them, of which each node has up to
- * WI_JOIN_CHILDREN children. Who is last of a node's children combines them all, in order, and goes on as that
- * node (reduce.clh: cells). */
+/* Splits that their launch joins: the splits are the leaves of a tree whose nodes have up to WI_JOIN_CHILDREN children. The child that
+ * finishes last combines the values of all children in order, and continues as their parent. Values pass through cells (reduce.clh). */
 enum { WI_JOIN_CHILDREN = 16 };
-/* Are the step's splits joined in this way? All of its reductions keep f32 then, and items are neighbours. */
+/* Does the launch join the splits? Yes if the loop may be split, items do not walk, and all reductions accumulate in f32 without an
+ * index. */
 bool wi_joins_splits(const wi_partition *p, const wi_loop *loop);
-/* Bytes of the cells: zero before each launch, and after it. */
+/* Bytes of the cells, which are zero before and after each launch. */
 size_t wi_join_bytes(const wi_partition *p, const wi_step *step, int64_t results, int64_t splits);
-/* From here on accumulators are totals of a split; behind the loop, in the item that is `last`, of all of them.
- * Rows are no longer reduced by a group: e->inner_is_reduced is false. */
+/* Emits the join. Behind the emitted loop, the item in which `last` is true has the totals of all splits in its accumulators. Sets
+ * e->inner_is_reduced to false, because nothing is left for the group to reduce. */
 void wi_emit_join(wi_emitter *e);
 
 #endif

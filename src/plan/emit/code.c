@@ -1,4 +1,4 @@
-/* The code of each step of a plan. */
+/* The code of each step of a plan (contract in code.h). */
 #include "plan/emit/code.h"
 
 /* ---- steps ---- */
@@ -22,7 +22,7 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
 
 /* ---- the pass ---- */
 
-/* OpenCL C has a decimal point, whatever the program's locale has. */
+/* Numbers are printed in the C locale, because OpenCL C expects a decimal point. */
 weft_status wi_plan_code(const wi_schedule *schedule, wi_code *code) {
     const wi_partition *p = schedule->loops->partition;
     *code = (wi_code){.schedule = schedule, .loops = schedule->loops};

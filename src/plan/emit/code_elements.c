@@ -1,4 +1,4 @@
-/* What kernels of loops and epilogues of products have in common: indices, addresses, elements. */
+/* Indices and addresses, for kernels of loops and epilogues of contractions (contract in code_shared.h). */
 #include "plan/emit/code_shared.h"
 
 bool wi_never_whole(const wi_emitter *e) {
@@ -17,7 +17,8 @@ const wi_value *wi_emitted_member(const wi_emitter *e, int i) {
     return &e->partition->values[e->step->members[i]];
 }
 
-/* Where rows are added up by segments, the first two dimensions are not the source's, and the others only that. */
+/* Does the code have an index i<d> of the dimension? In the space of a sum by segments, the first two dimensions belong to the epilogue and
+ * the others to the source (loop_operands.c). */
 static bool is_walked(const wi_emitter *e, int d, bool reduced) {
     const wi_space *space = &e->loop->space;
     if (e->step->by_segments && (d >= 2) != e->of_source) return false;
@@ -30,7 +31,8 @@ int wi_count_dims(const wi_emitter *e, bool reduced) {
     return count;
 }
 
-/* Divides r_0, of 32 bits, or r_1, which may have 64, by the size of a dimension. */
+/* Emits the index i<d>, and divides the number that is decoded by the size of the dimension: r_0 (kept dimensions, 32 bits), or r_1
+ * (reduced dimensions, 64 bits unless indices are narrow). */
 static void emit_index(wi_emitter *e, int d, bool reduced, bool is_last, const char *constant) {
     if (is_last) {
         wi_text_append(&e->text, "%sint i%d = (int)r_%d;\n", constant, d, reduced);
@@ -71,7 +73,7 @@ void wi_emit_decode_next(wi_emitter *e) {
     while (open-- > 0) wi_text_append(&e->text, "}\n");
 }
 
-/* The part of an address that comes from the kept or from the reduced dimensions. */
+/* Emits the summands of an address that depend on the kept or on the reduced dimensions. */
 static void emit_strides(wi_emitter *e, int o, bool reduced) {
     const wi_space *space = &e->loop->space;
     const wi_operand *operand = &e->loop->operands[o];
@@ -87,7 +89,7 @@ static void emit_strides(wi_emitter *e, int o, bool reduced) {
     }
 }
 
-/* What an address begins with. In 32 bits it counts from where the operand begins. */
+/* Emits the beginning of an address. An address of 32 bits does not contain the operand's offset, which is added to the pointer instead. */
 static void emit_base(wi_emitter *e, int o) {
     const bool is_memory = e->loop->operands[o].value >= 0;
     if (is_memory) wi_emit_argument(e, WI_ARGUMENT_OFFSET, o, 0, 0);

@@ -1,4 +1,4 @@
-/* Code of ops with kernels of their own. */
+/* The code of kernel ops: the template of the chosen implementation. */
 #include "plan/emit/code.h"
 
 weft_status wi_code_kernel(wi_code *code, const wi_step *step) {

@@ -1,24 +1,22 @@
-/* Kernels of loop steps, and epilogues of products.
+/* Kernels of loop steps.
  *
- * Two forms, by the last dimension of the merged space:
- *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
- *            dimensions are walked through one by one;
- *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end.
- *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
- *            together.
+ * The last dimension of the merged space decides the form of a kernel:
+ *   columns  the last dimension is kept, as in every map: lanes are neighbouring results, and the kernel loops over the reduced
+ *            dimensions;
+ *   rows     the last dimension is reduced: lanes are neighbouring elements of a row, and are combined at the end. If items do not walk
+ *            (wi_device_profile), a group of WEFT_GROUP work-items reduces the row together.
  *
- * A long reduction with few results is split. Splits are joined by those of their items that finish last
- * (accumulators.h: wi_emit_join), or leave partial results (`partial`) that a second kernel (`combine`)
- * combines; always in the same order. Sums are taken in blocks, and blocks added with compensation, so that
- * errors do not grow with length.
+ * A long reduction with few results is split. Either the item that finishes last joins the splits (accumulators.h: wi_emit_join), or the
+ * kernel `partial` stores partial results and the kernel `combine` combines them, in both cases in a fixed order. Sums are taken in blocks,
+ * and the sums of blocks are added with compensation (Kahan), so that rounding errors do not grow with the number of elements.
  *
- * Of a map, neighbouring items may have several neighbouring elements each (step_elements.c): then values have as many lanes.
+ * If items do not walk, an item of a map may compute several neighbouring elements (step_elements.c); values then have as many lanes.
  *
- * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits; where items have several
- * elements, w0 items and w1 items a row. */
+ * Division of the work: w0 results (or rows), w1 rows of an item, w2 spans of a row, w3 elements of a span, w4 splits. If an item computes
+ * several elements: w0 items, w1 items of a row. */
 #include "plan/emit/code_shared.h"
 
-/* Everything that is the same for a whole row is loaded before the loops. */
+/* Emits loads of the operands that are constant along a row, before the loops. */
 static void emit_row_loads(wi_emitter *e) {
     if (!e->step->reduced || e->wide) return;
     for (int o = 0; o < e->loop->operand_count; o++) {
@@ -29,13 +27,13 @@ static void emit_row_loads(wi_emitter *e) {
     }
 }
 
-/* What one row, or one vector of 16 columns, needs from its addresses to its stores. */
+/* Emits the code of one row, or of one vector of 16 columns, from loads to stores. */
 static void emit_body(wi_emitter *e, wi_form form) {
     const size_t remembered = e->memo_count;
     emit_row_loads(e);
     if (form == WI_FORM_COMBINE) {
         const bool rows = e->inner_is_reduced;
-        e->inner_is_reduced = false; /* totals are whole already, NaN included */
+        e->inner_is_reduced = false; /* partial results are already combined over lanes or items, with NaN */
         wi_emit_accumulators(e, 0);
         wi_emit_partial_loads(e, !rows && e->walks);
         wi_emit_row_values(e, 0);
@@ -60,8 +58,8 @@ static void emit_body(wi_emitter *e, wi_form form) {
     e->memo_count = remembered;
 }
 
-/* Columns along which an item walks: vectors of 16, then the tail. A reduction in one sweep takes several vectors
- * along from row to row, so that it reads whole runs of memory. */
+/* Emits the loop of an item over its columns: vectors of 16, then the tail. A reduction with one sweep reads several vectors of a row
+ * before the next row, so that it reads longer contiguous ranges of memory. */
 static void emit_column_vectors(wi_emitter *e, wi_form form) {
     const bool wide = e->step->reduced && e->loop->sweeps == 1 && form != WI_FORM_COMBINE;
     const int most = wi_reduction_vectors(e->partition, e->step);
@@ -118,7 +116,7 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     wi_text_append(&e->text, "}\n");
 }
 
-/* A map, of which an item takes several neighbouring elements: w0 items, w1 of them a row. */
+/* Emits a map whose items compute several neighbouring elements each: w0 items, w1 items of a row. */
 static void emit_quads(wi_emitter *e) {
     const int last = e->loop->space.rank - 1;
     e->has_j = true;

@@ -1,4 +1,4 @@
-/* The pieces of source that a plan's programs are put together from. */
+/* The pieces of which a plan's programs are composed. */
 #include "plan/emit/code.h"
 
 #include <string.h>

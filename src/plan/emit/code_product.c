@@ -1,4 +1,5 @@
-/* Epilogues of products: the template once more in the program, with what follows the product pasted in. */
+/* Epilogues of contractions. The piece of a product or convolution has a function that computes and stores the members of the epilogue, and
+ * then the template, which calls this function for its finished elements. */
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/code_shared.h"
@@ -18,13 +19,14 @@ static void emit_epilogue_elements(wi_emitter *e) {
     e->memo_count = remembered;
 }
 
-/* Each group of a convolution is stored by itself: its last lanes may be fewer, whatever all groups have. */
+/* Is there a tail at the end of each group of a convolution? Templates store each group separately, so a group may have a tail even if all
+ * filters together have none. */
 static bool ends_in_groups(const wi_emitter *e) {
     const wi_conv_geometry *const geometry = e->step->gemm.convolution;
     return geometry && geometry->groups > 1 && geometry->filters % 16 != 0;
 }
 
-/* The same of 16 elements, and of fewer. */
+/* Emits the code for 16 elements, and again for a tail, as far as the size of the last dimension allows these. */
 static void emit_lanes(wi_emitter *e, void (*emit)(wi_emitter *e)) {
     if (!e->walks) {
         emit(e);
@@ -56,7 +58,7 @@ static void emit_epilogue_body(wi_emitter *e) {
     emit_lanes(e, emit_epilogue_elements);
 }
 
-/* ---- what a sum by segments adds up ---- */
+/* ---- the source of a sum by segments: the rows that the step adds up ---- */
 
 static void emit_source_place(wi_emitter *e) {
     wi_text_append(&e->text, "const int j = column;\n(void)j;\n");
@@ -73,7 +75,7 @@ static void emit_source_elements(wi_emitter *e) {
     e->memo_count = remembered;
 }
 
-/* An element of a row of the source, or 16. */
+/* The body of a function that returns an element of a row of the source, or 16 elements. */
 static void emit_source(wi_emitter *e) {
     emit_source_place(e);
     wi_text_append(&e->text, "WF weft_element = (WF)(0);\n");
@@ -81,7 +83,7 @@ static void emit_source(wi_emitter *e) {
     wi_text_append(&e->text, "return weft_element;\n");
 }
 
-/* Asks for what a row of the source is made of. */
+/* The body of a function that prefetches the operands of an element of the source. */
 static void emit_source_request(wi_emitter *e) {
     emit_source_place(e);
     for (int o = 0; o < e->loop->operand_count; o++) {
@@ -92,14 +94,14 @@ static void emit_source_request(wi_emitter *e) {
     }
 }
 
-/* Rows of it lie side by side or apart, elements of a row side by side. */
+/* Is the operand memory whose rows have contiguous elements, and differ from each other? */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
     return loop->space.rank == 3 && operand->value >= 0 && !operand->padded &&
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
 }
 
-/* Where an element of operand o is and how far a row is from the next, as macros: for templates that ask
- * for memory early. */
+/* Defines macros for templates that prefetch: <name> is the address of an element of operand o, <name>_SIZE the bytes of an element, and
+ * <name>_STEP the bytes from one row to the next. */
 static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
     static const char *const indices[] = {"batch", "row"};
     const wi_size *const strides = loop->operands[o].layout.strides;
@@ -117,7 +119,7 @@ static void define_place(wi_text *source, const char *name, const wi_loop *loop,
         wi_text_append(source, "#define %s_STEP (%d * s%d_1)\n", name, size, o);
 }
 
-/* Of the first matrix that the epilogue reads, and of the first that it writes. */
+/* Defines these macros for the first matrix that the epilogue reads, and for the first that it writes. */
 static void define_places(wi_text *source, const wi_loop *loop) {
     bool has_read = false, has_stored = false;
     for (int o = 0; o < loop->operand_count; o++) {
@@ -128,7 +130,7 @@ static void define_places(wi_text *source, const wi_loop *loop) {
     }
 }
 
-/* What asks for an element of each table that the epilogue reads. */
+/* Defines a macro that prefetches an element of each table that the epilogue reads. */
 static void define_request(wi_text *source, const wi_loop *loop) {
     wi_text_append(source, "#define WEFT_EPILOGUE_REQUEST(batch, row, column, level)");
     for (int o = 0; o < loop->operand_count; o++) {
@@ -140,13 +142,14 @@ static void define_request(wi_text *source, const wi_loop *loop) {
     wi_text_append(source, "\n");
 }
 
-/* An epilogue: its parameters, their names, its body, and the functions of a sum by segments. */
+/* An epilogue: its parameters with types, their names alone, and the bodies of its functions. `source` and `request` are for sums by
+ * segments. */
 typedef struct epilogue {
     wi_emitter e;
     wi_text parameters, names, store, source, request;
 } epilogue;
 
-/* What the template of sums by segments finds beside its epilogue. */
+/* Defines what the template of sums by segments uses besides the epilogue. */
 static void define_segments(wi_text *source, const epilogue *own) {
     const char *const parameters = own->parameters.data, *const names = own->names.data;
     wi_text_append(source,
@@ -158,7 +161,7 @@ static void define_segments(wi_text *source, const epilogue *own) {
     define_request(source, own->e.loop);
 }
 
-/* The function that stores an element, and the macros through which the template finds it. */
+/* Defines the function that computes and stores the epilogue, and the macros through which the template calls it. */
 static void define_epilogue(wi_text *source, const epilogue *own) {
     const bool any = own->parameters.length > 0;
     const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
@@ -176,7 +179,7 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
         define_places(source, own->e.loop);
 }
 
-/* The template with this epilogue and its macros. */
+/* Appends the epilogue, the template with its macros, and lines that undefine them. */
 static weft_status append_template(wi_text *source, const epilogue *own, const wi_kernel_plan *kernel) {
     define_epilogue(source, own);
     wi_kernel_macros_define(kernel, source);
@@ -194,7 +197,7 @@ static weft_status append_template(wi_text *source, const epilogue *own, const w
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* The emitter's text so far; it begins another function, which knows no variable. */
+/* Returns the emitter's text, and lets it begin another function, in which no variable is known yet. The caller clears the text. */
 static wi_text take_text(wi_emitter *e) {
     const wi_text text = e->text;
     wi_text_init(&e->text, text.allocator);

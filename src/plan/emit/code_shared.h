@@ -1,38 +1,40 @@
-/* What kernels of loops and epilogues of products have in common: indices, addresses, sweeps over elements. */
+/* What the kernels of loops and the epilogues of contractions share: code of indices, addresses and sweeps. */
 #ifndef WI_CODE_SHARED_H
 #define WI_CODE_SHARED_H
 
 #include "plan/emit/accumulators.h"
 
-/* The kernels of a loop: one that does all, whether split or not; or one that does all where it is not split,
- * one that leaves partial results, and one that combines those. */
+/* The kernels of a loop. JOINED: a reduction whose launch joins its splits, if there are several. WHOLE: a loop without splits. PARTIAL:
+ * the kernel that stores partial results of splits. COMBINE: the kernel that combines these. */
 typedef enum wi_form { WI_FORM_JOINED, WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
 static inline bool wi_form_splits(wi_form form) {
     return form == WI_FORM_JOINED || form == WI_FORM_PARTIAL;
 }
 
-/* What the size of the last dimension says for every batch: no whole vector, or no tail. */
+/* Do all batch sizes have this in common: a last dimension shorter than a vector; a last dimension without a tail? */
 bool wi_never_whole(const wi_emitter *e);
 bool wi_has_no_tail(const wi_emitter *e);
-/* Of addresses and rounds. */
+/* The type of addresses and of indices of reduced dimensions: "int" or "long". */
 const char *wi_index_type(const wi_emitter *e);
-/* Member number i of the step. */
+/* The value of the step's member number i. */
 const wi_value *wi_emitted_member(const wi_emitter *e, int i);
-/* Dimensions that the lanes do not walk along, of one sort. */
+/* The number of kept or of reduced dimensions that have an index i<d>; the dimension of the lanes has the index j. */
 int wi_count_dims(const wi_emitter *e, bool reduced);
-/* Splits the number `from` into indices i<d> of the kept or reduced dimensions, the last one fastest. */
+/* Emits the indices i<d> of the kept or reduced dimensions from their row-major number, the expression `from`. */
 void wi_emit_decode(wi_emitter *e, bool reduced, const char *from);
-/* The same of reduced dimensions by counting, without division: before a loop, and at the end of its body. */
+/* Emit the indices of reduced dimensions for a loop that increments them, without a division in its body: the first before the loop, the
+ * second at the end of its body. */
 void wi_emit_decode_first(wi_emitter *e, const char *from);
 void wi_emit_decode_next(wi_emitter *e);
-/* p<o> from the kept indices, or q<o> from p<o> and the reduced ones. */
+/* Emits all addresses: p<o> from the indices of kept dimensions, or q<o> from p<o> and the indices of reduced dimensions. */
 void wi_emit_addresses(wi_emitter *e, bool reduced);
 
-/* The range of rounds, or of the row when there are none, that this item works on. */
+/* Emits the range of rounds that this item computes, and for rows the range of the row. A round is one choice of the indices of all reduced
+ * dimensions but the row. If there are no rounds, the row is split. */
 void wi_emit_ranges(wi_emitter *e, wi_form form);
-/* One sweep over all elements that belong to a row (or to 16 columns). */
+/* Emits one sweep over all elements of a row, or of 16 columns. */
 void wi_emit_sweep(wi_emitter *e, int sweep);
-/* Reductions of this sweep are finished, and what is computed from them once a row. */
+/* Emits the results of this sweep's reductions, and the members that are computed from them once for each row. */
 void wi_emit_row_values(wi_emitter *e, int sweep);
 
 #endif

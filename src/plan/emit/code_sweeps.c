@@ -1,11 +1,11 @@
-/* Sweeps over the elements of a row, or of 16 columns. */
+/* Sweeps over the elements of a row, or of 16 columns (contract in code_shared.h). */
 #include "plan/emit/code_shared.h"
 #include <stdio.h>
 
 enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 
-/* What a sweep does with each element: reductions take it, full-size results are stored. All loads come before
- * the first store, as a result may lie where an operand lay. */
+/* Emits the code for an element of a sweep: reductions accumulate the element, and members with an element for every point are stored. All
+ * loads come before the first store, because a result may overwrite an operand in place. */
 static void emit_elements(wi_emitter *e, int sweep, const char *index) {
     const size_t remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
@@ -27,7 +27,7 @@ static void emit_elements(wi_emitter *e, int sweep, const char *index) {
     e->memo_count = remembered;
 }
 
-/* The product of the sizes of the reduced dimensions that are walked one by one. */
+/* Emits the number of rounds: the product of the sizes of the reduced dimensions other than the row. */
 static void emit_rounds(wi_emitter *e) {
     const wi_space *space = &e->loop->space;
     wi_text_append(&e->text, "const %s rounds = 1", wi_index_type(e));
@@ -105,8 +105,8 @@ static void emit_round_begin(wi_emitter *e, bool counts) {
     wi_emit_addresses(e, true);
 }
 
-/* Rounds of columns, in blocks: an item that is not a vector counts its indices, since a division of 64 bits
- * takes longer than all else that a round does. */
+/* Emits the rounds of columns, in blocks. If items do not walk, each item increments its indices, because a 64-bit division takes longer
+ * than the rest of a round. */
 static void emit_column_rounds(wi_emitter *e, int sweep) {
     const bool counts = !e->walks && wi_count_dims(e, true) > 1;
     wi_text_append(&e->text,
@@ -156,7 +156,7 @@ static bool is_row_value(wi_emitter *e, int m, int sweep) {
     return wi_emitted_member(e, m)->in_row && e->loops->sweep[e->step->members[m]] == sweep;
 }
 
-/* All values of a row are computed before the first one is stored, because a result may lie where an operand lay. */
+/* All values of a row are computed before the first is stored, because a result may overwrite an operand in place. */
 void wi_emit_row_values(wi_emitter *e, int sweep) {
     wi_emit_vectors_begin(e);
     for (int m = 0; m < e->step->member_count; m++) {

@@ -1,4 +1,4 @@
-/* What all code of a kernel is written with: the text, its variables, and names of strides and types (contract in expression.h). */
+/* The emitter's text, its variables, and the names of strides and types (contract in expression.h). */
 #include "plan/emit/expression.h"
 #include <stdio.h>
 

@@ -21,7 +21,8 @@ static int generator_operand(const wi_loop *loop, const weft_tensor *node) {
     return -1;
 }
 
-/* How neighbours along the last dimension lie. */
+/* How an operand's neighbours along the last dimension lie in memory: one element for all, ascending, descending, or with another
+ * stride. */
 typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_BACK, LANES_APART } lane_step;
 
 static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
@@ -31,7 +32,7 @@ static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
     return wi_size_is(stride, -1) ? LANES_BACK : LANES_APART;
 }
 
-/* The address of the (first) element as an expression. */
+/* Prints the address of the first lane's element as an expression. */
 static void address(wi_emitter *e, int o, char text[64]) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
@@ -49,7 +50,7 @@ static void address(wi_emitter *e, int o, char text[64]) {
 
 /* ---- variables ---- */
 
-/* Once memory is short nothing is remembered, and the text is thrown away: any variable will do. */
+/* Returns the variable that holds the value; -1: none. After a failed allocation any number will do, because the text is discarded. */
 static int recall(const wi_emitter *e, const void *key) {
     if (e->text.failed) return 0;
     for (size_t i = e->memo_count; i-- > 0;) {
@@ -60,12 +61,12 @@ static int recall(const wi_emitter *e, const void *key) {
 
 /* ---- memory ---- */
 
-/* A quad that may begin anywhere, where whole ones begin at multiples of their size. */
+/* May the operand's quads begin at any element? weft_load and weft_store of quads need addresses that are multiples of a quad. */
 static bool is_loose(const wi_emitter *e, const wi_operand *operand) {
     return !e->walks && e->lanes > 1 && !wi_has_aligned_quads(e->partition, e->loop, operand, e->lanes);
 }
 
-/* What lies at an address, as an expression. */
+/* Emits an expression that loads the elements at the address `where`. */
 static void emit_element(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const char *dtype = weft_dtype_name(operand->dtype);
@@ -101,7 +102,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     address(e, o, where);
     const bool guarded = wi_pick_condition(e, o, condition) || wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
-    /* No row of a table: another item may be at the first one. */
+    /* batch -1: the segment has no row of the table; row 0, which the address then has, may belong to another item. */
     if (!e->of_source && wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
         wi_text_append(&e->text, "batch < 0 ? (%s)(0) : ", wi_register_type(operand->dtype));
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
@@ -116,7 +117,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     return temp;
 }
 
-/* The register as what lies in memory will be read again: rounded, where that is narrower. */
+/* If the format in memory is narrower than the register, emits a variable with the value rounded to it, as later steps will read it. */
 static int emit_as_stored(wi_emitter *e, const wi_operand *operand, int temp) {
     if (operand->dtype == e->partition->values[operand->value].node->dtype) return temp;
     const int rounded = wi_emit_begin(e, operand->dtype);
@@ -178,7 +179,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
     return temp;
 }
 
-/* The index of each lane, as an expression: a generator's address is its value. */
+/* Emits the element index of each lane, of which the generator is a function, as an expression. `where`: the generator's address, which is
+ * this index. */
 static void emit_index(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
@@ -236,17 +238,17 @@ static int emit_inline(wi_emitter *e, const weft_tensor *node) {
 
 /* ---- ops ---- */
 
-/* A formula whose inputs are in these variables. */
+/* The code of a formula whose inputs are in these variables. */
 typedef struct written_formula {
     wi_emitter *e;
     const int *variables;
     bool whole[3];     /* the input is an integer, or a mask of an integer's width */
-    weft_dtype format; /* that the formula computes in: f64, f32 or i32 */
+    weft_dtype format; /* in which the formula computes: f64, f32 or i32 */
 } written_formula;
 
 static void emit_formula(const written_formula *w, const wi_formula *f);
 
-/* In f64 there are other functions and macros, whose names end in _d (doubles.clh). */
+/* differs: for f64 there is another function or macro, whose name ends in _d (doubles.clh). */
 static void emit_call(const written_formula *w, const wi_formula *f, const char *name, bool differs) {
     wi_text *const text = &w->e->text;
     wi_text_append(text, "%s%s(", name, differs && w->format == WEFT_F64 ? "_d" : "");
@@ -288,7 +290,7 @@ static void emit_formula(const written_formula *w, const wi_formula *f) {
     }
 }
 
-/* The value of the node, in parentheses. */
+/* Emits the value of the node, in parentheses, and the end of its declaration. */
 static void emit_value(wi_emitter *e, const weft_tensor *node, const int *variables) {
     const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
     const bool is_float = wi_dtype_is_float(from);
@@ -302,7 +304,7 @@ static void emit_value(wi_emitter *e, const weft_tensor *node, const int *variab
     wi_text_append(&e->text, ");\n");
 }
 
-/* Conversions of registers; the result is what the narrow dtype holds. */
+/* Emits a conversion of register types, with a result that the dtype `to` can hold. */
 static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
     const wi_format *source = wi_format_of(from), *target = wi_format_of(to);
     const bool same = strcmp(source->registers, target->registers) == 0;
@@ -323,7 +325,8 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
         wi_text_append(text, "weft_round_%s(%s);\n", target->name, converted);
 }
 
-/* A row of a table is read, or is written as its next value is (plan/group/partition_rows.c). */
+/* Emits the value of a segment_select: the row of its table; or of a segment_copy: the value that it writes to its table
+ * (partition_rows.c). */
 static int emit_row(wi_emitter *e, const weft_tensor *node) {
     if (node->op == &wi_op_segment_copy) return wi_emit_input(e, node->inputs[2]);
     return wi_emit_load(e, wi_loop_operand(e->loop, wi_value_index(e->partition, node->inputs[0]), false));
@@ -349,7 +352,7 @@ int wi_emit_member(wi_emitter *e, int index) {
     const wi_value *value = &e->partition->values[index];
     const int known = recall(e, value);
     if (known >= 0) return known;
-    if (e->text.failed) return 0; /* out of memory: what is in variables may have been forgotten */
+    if (e->text.failed) return 0; /* out of memory: the list of known variables is incomplete */
     if (e->staged && index == e->loop->staged) return wi_emit_load(e, e->loop->staging);
     int temp;
     if (value->copy_of >= 0)

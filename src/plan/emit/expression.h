@@ -1,26 +1,27 @@
-/* OpenCL C of one element (or 16 neighbours) of a step: loads, inline values, ops, stores.
+/* The OpenCL C of one element (or of 16 neighbours, or a quad) of a step: loads, inline values, ops, stores.
  *
- * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are
- * noted as they are met, so that a kernel has just those that it uses:
+ * Every value becomes one `const` variable t<n>, in the innermost possible scope. A kernel has only the arguments that its code uses:
+ * the emitter adds an argument to the list when the code first mentions it.
  *
  *   b<o> f<o> s<o>_<d>         memory, offset and strides of operand o
  *   n<d>                       size of dimension d
- *   w<i>                       the work split
- *   x<i> y<i>                  scratch memory and offset
- *   cells, cells_offset        of joined splits
- *   c<i> u<i>                  constants that depend on the batch; scalars, in the order of their use
- *   draws, seed0, seed1        of random numbers
- *   faults<i> fault<i>         memory and offset of fault i
- *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
- *   rows<o> count<o> width<o> skipped<o>   of a table whose rows are picked
+ *   w<i>                       numbers of the division of work (WI_WORK_)
+ *   x<i> y<i>                  scratch memory and offset of partial result i
+ *   cells, cells_offset        cells in which splits are joined
+ *   c<i> u<i>                  constants that depend on the batch size; scalars, in the order of their use
+ *   draws, seed0, seed1        number of the run, and seed, for random numbers
+ *   faults<i> fault<i>         memory and offset of fault slot i
+ *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read (wi_padding)
+ *   rows<o> count<o> width<o> skipped<o>   a table whose rows are gathered: see WI_ARGUMENT_PICK
  *
- * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
- * j walks along the last dimension. */
+ * Variables: i<d> is the index along dimension d, j the index along the last dimension. p<o> is the address of operand o for the indices of
+ * kept dimensions; q<o> also includes those of reduced dimensions. j is added where the address is used. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
 #include "plan/emit/code.h"
 
+/* A value that is in variable t<temp>. key: the wi_value, node or operand. */
 typedef struct wi_memo {
     const void *key;
     int temp;
@@ -31,80 +32,85 @@ typedef struct wi_emitter {
     const wi_loops *loops;
     const wi_step *step;
     const wi_loop *loop;
-    wi_kernel_text *kernel; /* its arguments */
+    wi_kernel_text *kernel; /* gets the list of arguments */
     wi_text text;
-    unsigned needs; /* of the kernel, see wi_code_piece */
+    unsigned needs; /* WI_NEEDS_ bits of the text so far */
     bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    int lanes;      /* neighbouring elements of a value: of an item that walks, or of a map; 1: one */
-    bool narrow;    /* indices have 32 bits (wi_has_narrow_indices), and b<o> is where the operand begins */
-    bool tail;      /* only `lanes` of them are there */
-    bool has_j;     /* addresses move with j */
-    bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
-    bool staged;    /* the step's staged member is in memory */
-    bool of_source; /* inside what a sum by segments adds up: other operands, other dimensions */
+    int lanes;      /* elements of a variable: WEFT_LANES of the piece */
+    bool narrow;    /* indices have 32 bits (wi_has_narrow_indices), and b<o> includes the offset */
+    bool tail;      /* only the first `lanes` elements, a variable of the code, are valid */
+    bool has_j;     /* the code has the variable j */
+    bool in_loop;   /* inside the loop over reduced dimensions, where q<o> exist */
+    bool staged;    /* the staged member is in memory: a later sweep than the one that computes it */
+    bool of_source; /* inside the code of the rows that a sum by segments adds up */
+    /* The last dimension is reduced, and the code still has to combine lanes or items. */
     bool inner_is_reduced;
-    int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
-                 vector */
+    int wide; /* accumulators are arrays of so many vectors u of 16 columns; 0: no arrays */
     int temps;
-    int group_calls; /* reductions of a group so far: those that follow each other have different sides (group.clh) */
-    wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
+    int group_calls; /* calls of reductions over a group so far: successive calls use different sides (group.clh) */
+    wi_memo *memo; /* the values that are in variables of the current scopes */
     size_t memo_count, memo_capacity;
 } wi_emitter;
 
-/* kernel: where its arguments are noted. */
+/* kernel: gets the arguments. wi_emitter_end frees the text. */
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
 void wi_emitter_end(wi_emitter *e);
 
-/* kernel_arguments.c */
+/* ---- kernel_arguments.c ---- */
+/* Adds an argument to the kernel, unless it already has it. */
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
-/* The number that a scalar of the graph has in this kernel, so that kernels of other scalars have the same code. */
+/* Adds scalar `index` of the graph, and returns its number in this kernel, so that kernels that differ only in scalars have equal code. */
 int wi_emit_scalar(wi_emitter *e, int index);
-/* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
+/* Appends the declarations of all arguments, "__global float *b0, const long f0, ...", or only their names. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 
-/* The variable that holds a value here; emits what is needed. */
+/* Return the number n of the variable t<n> that holds a member, the input of a member, or an element of an operand. They emit the variable
+ * if the current scopes do not have it yet. */
 int wi_emit_member(wi_emitter *e, int value);
 int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
-/* What holds elements of the dtype in a kernel: WF, WI, WL of common.clh or WD of doubles.clh. */
+/* The type of variables for the dtype: WF, WI, WL of common.clh or WD of doubles.clh. */
 const char *wi_register_type(weft_dtype dtype);
-/* The kernel has values of that dtype. */
+/* Records that the kernel has values of the dtype. */
 void wi_emit_needs(wi_emitter *e, weft_dtype dtype);
-/* A new variable; the declaration is written up to the value. */
+/* Emits "const <type> t<n> = ", and returns n. */
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
-/* Before the value, which stands in parentheses: rounds it where the dtype is narrower than its registers. */
+/* Emits the function that rounds to the dtype, if the dtype is narrower than its registers. The caller appends the value in parentheses. */
 void wi_emit_rounding(wi_emitter *e, weft_dtype dtype);
-/* A constant of the dtype as a scalar literal. */
+/* literal.c: prints the number as a scalar literal of the dtype. */
 enum { WI_LITERAL = 48 };
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
-/* An operand's stride as an expression of the type of indices. */
+/* An operand's stride as an expression with the type of indices. */
 typedef struct wi_stride_text {
     char text[24];
 } wi_stride_text;
 wi_stride_text wi_emit_stride(wi_emitter *e, int operand, int dimension);
+/* Emits a store of variable t<temp>. */
 void wi_emit_store(wi_emitter *e, int operand, int temp);
+/* Records that t<temp> holds the value, node or operand `key`. */
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
 
-/* label_check.c: notes lanes of the variable that are out of range. */
+/* label_check.c: emits a check that reports labels out of range in the variable. */
 void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label);
 
-/* padded_read.c */
-/* z<o>_<d>: mapped indices of the kept or of the reduced dimensions, and whether they are inside the input:
- * m<o>, k<o>. */
+/* ---- padded_read.c ---- */
+/* Emits z<o>_<d>, the mapped indices of the kept or of the reduced dimensions, and m<o> (kept) or k<o> (kept and reduced): does the operand
+ * have an element there? */
 void wi_emit_padded_indices(wi_emitter *e, int operand, bool reduced);
-/* The condition under which the operand may be read here; false: always. */
+/* Prints the condition under which the operand has an element at the current index. Returns false if it always has one. */
 bool wi_padding_condition(const wi_emitter *e, int operand, char text[16]);
+/* Is the operand padded along the last dimension, so that the index of each lane must be mapped? */
 bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand);
-/* Lanes that each find their own element. */
+/* Emits the lanes of an operand for which wi_pads_lanes is true, and returns their variable. */
 int wi_emit_padded_lanes(wi_emitter *e, int operand);
 
-/* picked_read.c */
-/* The row of a table, where the kept or the reduced dimensions say which: pick<o>, and m<o> or k<o>: is there such a row?
- * false: none, or not here. */
+/* ---- picked_read.c ---- */
+/* If the operand is a table whose row the kept (or the reduced) dimensions select, emits pick<o>, the row, and m<o> (or k<o>): does the
+ * table have this row? Otherwise returns false. */
 bool wi_emit_picked_row(wi_emitter *e, int operand, bool reduced);
-/* What its address takes from that. */
+/* Emits the summand of the operand's address that selects this row. */
 void wi_emit_picked_place(wi_emitter *e, int operand, bool reduced);
-/* The condition under which the operand may be read; false: always. */
+/* Prints the condition under which the table has the row. Returns false if the operand is not a gathered table. */
 bool wi_pick_condition(const wi_emitter *e, int operand, char text[16]);
 
 #endif

@@ -1,11 +1,11 @@
-/* What a plan computes once: launches that depend on nothing but variables that the plan does not assign: constants, frozen
- * parameters, and in inference all parameters.
+/* Fixed launches: they depend only on variables that the plan does not assign. These are constants, frozen parameters, and in inference all
+ * parameters.
  *
- * They are a step of their own, such as the scale of a norm with running statistics or a matrix that is normalised, and in
- * inference they pack the weights of a product, too. What they make stays in the plan's arena, and they run again after a
- * variable was written: by the caller, by a file, or by another plan (run.c compares the counts of writes). A plan for
- * training keeps no more than a few times what it is computed from. Under a limit of memory that this does not fit into,
- * every launch runs every time. */
+ * All launches of a loop may be fixed, as for the scale of a norm with running statistics; of a product's launches, in inference, those
+ * that pack weights. The results of fixed launches stay in the plan's arena. The launches run again after one of the variables was written
+ * by the caller, a file or another plan (run.c compares counts of writes). In a plan for training a loop is fixed only if its results are
+ * at most a few times larger than its operands. If the results do not fit under the memory limit, no launch is fixed
+ * (wi_schedule_unfix). */
 #include "plan/emit/code.h"
 #include "plan/group/conflicts.h"
 
@@ -15,7 +15,7 @@ bool wi_is_fixed(const wi_partition *p, int value) {
     return storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block];
 }
 
-/* Of all that the plan assigns, nothing is part of the variable's value: frozen parameters share a block with others. */
+/* Does the plan assign no part of the value? A frozen parameter may share its block with parameters that the plan assigns. */
 static bool is_constant(const wi_partition *p, int value) {
     const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
     if (storage->kind != WI_STORAGE_BLOCK) return false;
@@ -32,7 +32,8 @@ static bool is_intermediate(const wi_partition *p, int value) {
     return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_ARENA;
 }
 
-/* Is all that steps write into the memory of this value fixed? Several steps write a concatenation, whose own step is the last. */
+/* Are all steps that write to the memory of this value fixed? Several steps write the parts of a concatenation, and its last step alone is
+ * in value->step. */
 static bool is_written_once(const wi_schedule *schedule, int value) {
     const wi_partition *p = schedule->loops->partition;
     const int storage = wi_whole_storage(p, value);
@@ -51,6 +52,7 @@ static bool is_fixed(const wi_schedule *schedule, int value) {
     return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
 }
 
+/* Does the kernel have an argument that differs between runs, or report faults, which each run must report? */
 static bool changes(const wi_kernel_text *kernel) {
     for (int i = 0; i < kernel->argument_count; i++) {
         const wi_argument_kind kind = kernel->arguments[i].kind;
@@ -61,7 +63,7 @@ static bool changes(const wi_kernel_text *kernel) {
     return false;
 }
 
-/* A network that is trained has little memory to spare. */
+/* Are the results small enough to stay in memory? During training, activations need the memory. */
 static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
     enum { TIMES = 4 };
     size_t read = 0, written = 0;
@@ -72,7 +74,7 @@ static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
     return p->request->inference || written <= TIMES * read;
 }
 
-/* All that the loop reads is fixed, and all that it writes lies in the arena. */
+/* Is all that the loop reads fixed, and all that it writes in the arena? */
 static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop, const wi_step_code *code) {
     const wi_partition *p = schedule->loops->partition;
     int inputs = 0;
@@ -87,6 +89,7 @@ static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop, cons
            !changes(&code->combine);
 }
 
+/* Does the kernel pack operands, and are all of these fixed? */
 static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const wi_kernel_plan *kernel) {
     for (int i = 0; i < WI_KERNEL_INPUTS; i++) {
         if (kernel->packed >> i & 1 && !is_fixed(schedule, step->sources[i])) return false;

@@ -1,7 +1,7 @@
-/* The arguments of a generated kernel, noted as its code meets them: see expression.h. */
+/* The list of arguments of a generated kernel (contract in expression.h). */
 #include "plan/emit/expression.h"
 
-/* Most kernels have a few; room for all would be the largest part of a plan. */
+/* The list grows, because room for WI_MAX_ARGUMENTS in every kernel would be the largest part of a plan's host memory. */
 static bool has_room(const wi_emitter *e, wi_kernel_text *kernel) {
     enum { FIRST = 8 };
     if (kernel->argument_count < kernel->argument_capacity) return true;
@@ -22,7 +22,8 @@ void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double
         if (known->kind == kind && known->a == a && known->b == b) return;
     }
     if (kernel->argument_count == WI_MAX_ARGUMENTS || !has_room(e, kernel)) {
-        e->text.failed = true; /* more than fusion allows: caught by WI_MAX_INPUTS */
+        e->text.failed =
+            true; /* out of memory, or too many arguments, which the limits of fusion (WI_MAX_INPUTS) rule out */
         return;
     }
     kernel->arguments[kernel->argument_count++] = (wi_argument){kind, a, b, number};
@@ -67,7 +68,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_WHOLE: wi_text_append(text, "%sc%d", an_int, a); break;
     case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", a_float, (int)argument->number); break;
     case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
-    case WI_ARGUMENT_ITERATION: break; /* of ops with kernels of their own */
+    case WI_ARGUMENT_ITERATION: break; /* only kernel ops have it */
     case WI_ARGUMENT_SEED:
         for (int i = 0; i < 2; i++)
             wi_text_append(text, "%s%sseed%d", i ? ", " : "", names_only ? "" : "const uint ", i);

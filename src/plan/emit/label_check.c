@@ -1,9 +1,9 @@
-/* Labels that are out of range (src/ops/loss/label.c) are noted wherever they are computed. */
+/* The check of labels (src/ops/loss/label.c): each step that computes a label reports the label if it is out of range. */
 #include "ops/op_table.h"
 #include "plan/emit/expression.h"
 #include <inttypes.h>
 
-/* Where no label is ignored, 0 stands for that one: it is in range. */
+/* If no label is ignored, the kernel gets 0 as the ignored label, which is never out of range. */
 void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label) {
     const wi_label_attributes *const own = &node->attributes->label;
     const int slot = wi_value_of_node(e->partition, node)->fault;

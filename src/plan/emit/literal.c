@@ -9,7 +9,7 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
         return;
     }
     if (!wi_dtype_is_float(dtype)) {
-        /* as OpenCL's convert_int_sat: no number is 0 */
+        /* as OpenCL's convert_int_sat, with NaN as 0 */
         const int32_t integer = isnan(value)             ? 0
                                 : value >= 2147483647.0  ? INT32_MAX
                                 : value <= -2147483648.0 ? INT32_MIN

@@ -1,18 +1,17 @@
-/* OpenCL C of padded reads: pad, roll, tile and what their gradients need.
+/* The OpenCL C of padded reads: pad, roll, tile, dilate and their gradients.
  *
- * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of padding.clh maps the index
- * along it to the index of the input's element, or to -1 where there is none and the node's number is read instead.
- * Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
- * a padded row. Where a row wraps around, or ends with the number outside, they take them from two vectors side by side, and
- * otherwise one by one. */
+ * For a padded axis, weft_padding_<mode> of padding.clh maps the index of the result to the index of the operand's element, or to -1 if the
+ * padding constant is read instead. Inside a row the 16 lanes have neighbouring indices, and one load reads them. Where a row wraps around,
+ * or a constant begins or ends, the lanes are joined from two vectors. Otherwise each lane is loaded separately. */
 #include "plan/emit/expression.h"
 #include <stdio.h>
 
+/* Modes in which an index may have no element. */
 static bool has_outside(const wi_padding *padding) {
     return padding->mode == WI_PADDING_CONSTANT || padding->mode == WI_PADDING_INTERIOR;
 }
 
-/* Is that dimension one that the lanes walk along? */
+/* Is this the dimension of the lanes? */
 static bool is_lane(const wi_emitter *e, int d) {
     return e->has_j && d == e->loop->space.rank - 1;
 }
@@ -21,7 +20,7 @@ bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand) {
     return operand->padding && e->has_j && operand->padding[e->loop->space.rank - 1].mode;
 }
 
-/* The mapped index of `c` along a dimension, as an expression. */
+/* Emits the mapped index of `c` along a dimension, as an expression. */
 static void append_index(wi_emitter *e, int o, int d, const char *c) {
     static const char *const names[] = {[WI_PADDING_CONSTANT] = "constant",
         [WI_PADDING_INTERIOR] = "interior",
@@ -34,6 +33,7 @@ static void append_index(wi_emitter *e, int o, int d, const char *c) {
         names[e->loop->operands[o].padding[d].mode], c, o, d, o, d, o, d);
 }
 
+/* May an index along one of the kept, or of the reduced, dimensions have no element? */
 static bool any_outside(const wi_emitter *e, const wi_operand *operand, bool reduced) {
     for (int d = 0; d < e->loop->space.rank; d++) {
         if (e->loop->space.reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->padding[d]))
@@ -75,7 +75,7 @@ bool wi_padding_condition(const wi_emitter *e, int o, char text[16]) {
     return true;
 }
 
-/* One lane: its index is `at`. */
+/* Emits the value of one lane, whose mapped index is the variable `at`. */
 static void append_lane(wi_emitter *e, int o, const char *base, const char *condition, const char *outside) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
@@ -84,7 +84,7 @@ static void append_lane(wi_emitter *e, int o, const char *base, const char *cond
         wi_emit_stride(e, o, last).text, outside);
 }
 
-/* Lanes that are the end of `left` and the beginning of `right`, `shift` elements into both, if the condition holds. */
+/* Emits, under the condition, lanes that are the elements of `left` from `shift` on, followed by the first `shift` elements of `right`. */
 static void append_joined(wi_emitter *e, int o, int temp, const char *condition, const char *shift,
     const char *left, const char *right) {
     const char *const vector = wi_register_type(e->loop->operands[o].dtype);
@@ -94,8 +94,8 @@ static void append_joined(wi_emitter *e, int o, int temp, const char *condition,
         o, e->loop->space.rank - 1, condition, vector, left, right, shift, vector, temp);
 }
 
-/* Where sixteen lanes lie side by side. An index that wraps around is inside the row, and so its sixteenth neighbour needs no
- * mapping of its own. */
+/* Emits one load if sixteen lanes are contiguous in the operand. If indices wrap around, the first index and the row's size tell this;
+ * otherwise the index of the last lane is mapped, too. */
 static void append_straight(wi_emitter *e, int o, int temp, const char *base, const char *condition) {
     const wi_operand *const operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
@@ -114,7 +114,8 @@ static void append_straight(wi_emitter *e, int o, int temp, const char *base, co
         weft_dtype_name(operand->dtype), o, base);
 }
 
-/* Where sixteen lanes lie across the end of a row, whose elements lie side by side. `condition`: the row itself is inside. */
+/* Emits joined lanes if sixteen lanes cross an end of a contiguous row. `condition`: the other dimensions have an element; empty:
+ * always. */
 static void append_ends(
     wi_emitter *e, int o, int temp, const char *base, const char *condition, const char *outside) {
     const wi_operand *const operand = &e->loop->operands[o];

@@ -1,30 +1,32 @@
-/* OpenCL C of rows of a table that a loop picks itself (picked_rows.c).
+/* The OpenCL C of rows of a table that a loop gathers itself (picked_rows.c).
  *
- * Two operands: the index, which is walked along as any other, and behind it the table, whose address begins in the row that
- * the index says: pick<o>. m<o> or k<o> says whether the table has that row; elements of others are 0, and are noted. An item
- * that walks requests the row of PICKS_AHEAD indices later, as gather.cl does. */
+ * There are two operands: the index tensor, which is read like any other operand, and after it the table. pick<o> is the row that the index
+ * tensor selects, and the address of the table begins at this row. m<o> or k<o> is true if the table has the row. Elements of a row that
+ * the table does not have are 0, and its index is reported as a fault. Items that walk prefetch the row of the index PICKS_AHEAD positions
+ * later, as gather.cl does. */
 #include "plan/emit/expression.h"
 #include <stdio.h>
 
 enum { PICKS_AHEAD = 16 };
 
-/* Is it the table of an index? */
+/* Is the operand a table whose rows the loop gathers? */
 static bool is_picked(const wi_operand *operand) {
     return operand->pick && !operand->is_index;
 }
 
-/* Is the row known only inside the loops over reduced dimensions? */
+/* Does the row depend on reduced dimensions? */
 static bool is_in_loop(const wi_emitter *e, int o) {
     return wi_pick_in_loop(e->loop, &e->loop->operands[o]);
 }
 
-/* Of the dimension along which the index is walked fastest. */
+/* The stride of the index tensor along the innermost dimension in which it varies. */
 static wi_stride_text step_of(wi_emitter *e, int index) {
     int d = e->loop->space.rank - 1;
     while (d > 0 && !wi_operand_varies(&e->loop->operands[index], d)) d--;
     return wi_emit_stride(e, index, d);
 }
 
+/* Emits the prefetch of a later row. */
 static void emit_request(wi_emitter *e, int o, char at) {
     const int index = o - 1;
     wi_text_append(&e->text,
@@ -34,7 +36,8 @@ static void emit_request(wi_emitter *e, int o, char at) {
         index, at, index, PICKS_AHEAD, step_of(e, index).text, index, o, o, o, o, o, o);
 }
 
-/* at: what the index's address is. */
+/* Emits pick<o>, the condition and the report of a fault. at: the letter of the index tensor's address, 'p' or 'q'. inside: the letter of
+ * the condition, 'm' or 'k'. */
 static void emit_row(wi_emitter *e, int o, char at, char inside) {
     const int index = o - 1;
     const wi_pick *const pick = e->loop->operands[o].pick;

@@ -1,33 +1,34 @@
-/* Rows of a table that are picked where they are read, instead of by a launch that stores them.
+/* Rows of a table, such as those of an embedding, that loops gather themselves, instead of reading rows that a kernel has gathered and
+ * stored.
  *
- *     table[index] ──▶ loop            an embedding's rows in memory are written once and read as often as there are loops;
- *          ▲    ╲────▶ loop            a loop that picks them itself reads the index beside, and nothing is written
+ *     table[index] ──▶ loop            with stored rows, a launch writes the rows and each loop reads them;
+ *               ╲────▶ loop            a loop that gathers rows reads the table and the index, and nothing is written
  *
- * The step that would pick them leaves the plan, and its value, with all views of it, becomes memory of the table that is
- * addressed through the index (wi_pick; loop_operands.c, picked_read.c). Only loops read so, each row once, and not after the
- * plan has begun to change the table. Where more than MOST_READERS do, it takes less time to store the rows: those of a large
- * table come from memory each time. */
+ * The pass removes the step that gathers. The value of its rows, and all views of it, become views of the table that are addressed through
+ * the index (wi_pick; loop_operands.c, picked_read.c). The pass does this only if all readers are loops that read each row once, before the
+ * plan changes the table. With more than MOST_READERS loops it is faster to store the rows, because rows of a large table are not in a
+ * cache, and each loop would read them from memory. */
 #include "ops/index/index.h"
 #include "plan/improve/improve.h"
 #include "plan/layout/loops.h"
 
-/* LEAST_WIDTH: elements of a row, below which reading an index for each row costs more than the row. */
+/* LEAST_WIDTH: elements of a row. With shorter rows, reading the index takes longer than reading the row. */
 enum { MOST_READERS = 2, LEAST_WIDTH = 16 };
 
-/* A step that picks rows, and those that read them. */
+/* A step that gathers rows, and the steps that read them. */
 typedef struct picker {
     wi_partition *p;
     const wi_step *step;
-    int rows;             /* the value */
-    wi_size width;        /* of the table's rows, in memory */
-    wi_operand *operands; /* room for those of a step */
+    int rows;             /* number of the value of the gathered rows */
+    wi_size width;        /* elements of a row of the table */
+    wi_operand *operands; /* room for the operands of one step */
     int readers[MOST_READERS], reader_count;
 } picker;
 
 /* ---- rows and columns of a view ---- */
 
-/* Does the view walk through all rows, each once, and stay inside of each? What is out of range in the index is noted by
- * its readers. */
+/* Does the view have each of the rows once, and only elements inside of rows? The readers report indices out of range, so every row must be
+ * read. */
 static bool covers_rows(const picker *c, const wi_value *view) {
     const int64_t count = c->p->values[c->rows].extent->dims[0].general;
     wi_layout rows, columns;
@@ -47,11 +48,12 @@ static bool covers_rows(const picker *c, const wi_value *view) {
 
 /* ---- who reads ---- */
 
+/* Is the value the gathered rows, or a view of them? */
 static bool is_of(const picker *c, int value) {
     return value >= 0 && c->p->values[value].base == c->rows;
 }
 
-/* Are neighbouring elements of the loop's space in one row, and is no row read twice? */
+/* Are neighbouring elements of the loop's space in the same row, and is no row read twice? */
 static bool walks_along_rows(const picker *c, const wi_step *loop, const wi_operand *operand) {
     int last = loop->extent.rank - 1;
     while (last > 0 && loop->extent.dims[last].general == 1) last--;
@@ -60,8 +62,8 @@ static bool walks_along_rows(const picker *c, const wi_step *loop, const wi_oper
            wi_extent_count(&loop->extent).general <= wi_extent_count(c->p->values[c->rows].extent).general;
 }
 
-/* May the step do without the stored rows? Notes it if it reads any. What a loop assigns may lie over what it reads (assign.c), which
- * rows that are picked would not allow. */
+/* Can the step do without the stored rows? If it reads the rows, it is added to the readers. A loop with an assignment must read stored
+ * rows, because assign.c may let the loop's result overwrite an operand in place. */
 static bool takes_step(picker *c, const wi_step *step, const wi_loop *loop) {
     const wi_partition *const p = c->p;
     int picks = 0;
@@ -81,7 +83,7 @@ static bool takes_step(picker *c, const wi_step *step, const wi_loop *loop) {
     return loop->operand_count + picks <= WI_MAX_OPERANDS && step->input_count < WI_MAX_INPUTS;
 }
 
-/* Steps after it, outputs and assignments. */
+/* Finds the loops that read the rows. *all: all readers, outputs of the plan and assignments included, can do without the stored rows. */
 static weft_status find_readers(picker *c, bool *all) {
     const wi_partition *const p = c->p;
     *all = true;
@@ -96,7 +98,7 @@ static weft_status find_readers(picker *c, bool *all) {
     return WEFT_OK;
 }
 
-/* Is the table as it was when the last of them reads it? */
+/* Is the table unchanged until its last reader has read the rows? */
 static bool table_stays(const picker *c) {
     const wi_partition *const p = c->p;
     const int last = c->readers[c->reader_count - 1];
@@ -109,12 +111,13 @@ static bool table_stays(const picker *c) {
 
 /* ---- which steps ---- */
 
+/* Does the step gather whole rows of a contiguous table, and could loops do so instead? */
 static bool picks_rows(const wi_partition *p, const wi_step *step) {
     if (step->kind != WI_STEP_KERNEL) return false;
     const wi_value *const rows = &p->values[step->members[0]];
     const weft_tensor *const node = rows->node;
     if (node->op != &wi_op_embedding && node->op != &wi_op_index_select) return false;
-    if (p->storages[rows->storage].alias >= 0) return false; /* a part of what was joined */
+    if (p->storages[rows->storage].alias >= 0) return false; /* a part of a concatenation */
     const wi_value *const table = &p->values[step->sources[0]], *const index = &p->values[step->sources[1]];
     return node->attributes->index.axis == 0 && table->extent->rank == 2 && rows->extent->rank == 2 &&
            table->extent->dims[1].general >= LEAST_WIDTH &&
@@ -122,7 +125,7 @@ static bool picks_rows(const wi_partition *p, const wi_step *step) {
            wi_layout_is_contiguous(index->layout, index->extent) && table->format == rows->format;
 }
 
-/* Views of the rows are views of the table from now on. */
+/* Turns the rows and their views into gathered views of the table, and empties the step that gathered them. */
 static weft_status pick_where_read(picker *c) {
     wi_partition *const p = c->p;
     wi_value *const table = &p->values[c->step->sources[0]], *const own = &p->values[c->rows];

@@ -1,15 +1,15 @@
-/* Maps whose only reader is a sum of rows by segments, which computes them itself: gradients of picked rows, say, each of them
- * a number times another row.
+/* Maps whose only reader is a sum of rows by segments: the step of the sum computes these rows itself. An example is the gradient of
+ * gathered rows, if each of its rows is a number times another row.
  *
- *     map (..., width) ──▶ sums by segments           one launch: each row is computed where it is added up, once,
- *       one loop           another step               and is never stored
+ *     map (..., width) ──▶ sum by segments            becomes one launch: each row is computed once, where it is added,
+ *       a loop             another step               and is never stored
  *
- * The loop leaves the plan, and its space is a part of the other's (loop_operands.c): a row of the source is decoded into the
- * loop's dimensions. What is computed so has no instance in memory, as any inline value (materialise_inline.c). */
+ * The pass removes the loop. Its space becomes part of the space of the sum's step (loop_operands.c): the kernel computes the loop's
+ * indices from the number of a row. */
 #include "plan/improve/improve.h"
 #include "plan/layout/loops.h"
 
-/* A sum by segments, and the loop that makes its source. */
+/* A sum by segments, and the loop that computes its source, the rows that are added up. */
 typedef struct pair {
     wi_partition *p;
     wi_step *sums, *loop;
@@ -22,7 +22,7 @@ static int count_stored(const wi_partition *p, const wi_step *step) {
     return count;
 }
 
-/* Is it all that the loop stores, row by row as the sums read it? */
+/* Is the source all that the loop stores, in contiguous rows as the sum reads them? */
 static bool is_source(const pair *c) {
     const wi_value *const made = &c->p->values[c->source], *const read = &c->p->values[c->sums->sources[0]];
     const wi_extent *const extent = made->extent;
@@ -37,7 +37,7 @@ static bool is_source(const pair *c) {
            extent->rank + 2 <= WEFT_MAX_RANK;
 }
 
-/* Does none but the sums read it, or a view of it? */
+/* Is the sum the only reader of the source and of its views? */
 static bool is_read_once(const pair *c) {
     const wi_partition *const p = c->p;
     const weft_tensor *const made = p->values[c->source].node;
@@ -47,8 +47,8 @@ static bool is_read_once(const pair *c) {
     return node == made && p->order->readers[wi_place_of(p->order, node)] == 1;
 }
 
-/* Is all that the loop reads there as long as the plan says so? Variables may have changed by then, and what the sums' step
- * writes into a table's block keeps to its own rows. */
+/* Do the loop's operands still have their values when the step of the sum runs? Not if an operand is in memory of a variable, which the
+ * plan may have assigned by then, and of which the step of the sum itself may write rows. */
 static bool reads_stay(const pair *c, const wi_loop *loop) {
     for (int o = 0; o < loop->operand_count; o++) {
         const wi_operand *const operand = &loop->operands[o];
@@ -59,6 +59,7 @@ static bool reads_stay(const pair *c, const wi_loop *loop) {
     return c->sums->input_count + loop->operand_count + count_stored(c->p, c->sums) <= WI_MAX_OPERANDS;
 }
 
+/* Lets the step of the sum compute the source, and removes the stored source. */
 static void compute(const pair *c, int operands) {
     wi_partition *const p = c->p;
     c->sums->computed = c->source;

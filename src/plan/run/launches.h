@@ -12,6 +12,8 @@
 #include "plan/arrange/placement.h"
 #include "plan/emit/code.h"
 
+typedef struct wi_kernel_argument wi_kernel_argument; /* kernels/kernel_plan.h */
+
 /* ---- device memory ---- */
 
 /* Device memory of a place. weft_plan_bind changes the memory of an input. */
@@ -118,6 +120,6 @@ typedef struct wi_binder {
 
 /* These set the next argument, or the next ones, unless an earlier call failed (`status`). */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
-void wi_bind_kernel(wi_binder *b, const struct wi_kernel_argument *argument);
+void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
 
 #endif

@@ -1,17 +1,17 @@
-/* How many micro-batches a plan needs (order_micro_batches.c makes them): none, as long as each memory of it has a buffer that
- * the device allows. */
+/* The number of micro-batches that a plan needs (contract in micro_batches.h). order_micro_batches.c divides the nodes. */
 #include "plan/select/micro_batches.h"
 
 #include "base/integers.h"
 #include <stdio.h>
 
-/* The most that one buffer is to have. */
+/* The largest memory of the plan that must fit in one buffer. */
 typedef struct most {
     size_t bytes;
-    const weft_tensor *node; /* what is stored there, or needs it as scratch memory */
+    const weft_tensor *node; /* stored there, or computed with this scratch memory */
     bool scratch;
 } most;
 
+/* Does the plan allocate the storage, rather than the graph or another storage? */
 static bool is_ours(const wi_storage *storage) {
     return storage->alias < 0 && (storage->kind == WI_STORAGE_ARENA || storage->kind == WI_STORAGE_INPUT);
 }
@@ -40,7 +40,8 @@ static weft_status fail(const wi_request *request, const most *found) {
     return wi_buffer_check_largest(request->devices.of[0], found->bytes, what);
 }
 
-/* So many that as many bytes an example, of the most examples that a micro-batch has, fit; 0: not even those of one do. */
+/* The number of micro-batches with which the memory would fit, if it grows in proportion to the examples of a micro-batch; 0: not even one
+ * example fits. */
 static int64_t count_for(const wi_request *request, size_t bytes, size_t largest) {
     const int64_t examples = wi_divide_up(request->batch, request->micro_batches);
     const int64_t fitting = (int64_t)((double)examples * ((double)largest / (double)bytes));

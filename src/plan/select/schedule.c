@@ -1,16 +1,17 @@
-/* How the work of each step is cut (contract in schedule.h). */
+/* How the work of each step is divided (contract in schedule.h). */
 #include "plan/select/schedule.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/accumulators.h"
 #include <math.h>
 
+/* Products of dimensions of a loop's space, at the actual batch size. */
 typedef struct sizes {
-    int64_t kept, reduced, last;
-    bool rows; /* the last dimension is reduced */
+    int64_t kept, reduced, last; /* last: of the last dimension alone */
+    bool rows;                   /* the last dimension is reduced */
 } sizes;
 
-/* What is decided for a loop, from its sizes. */
+/* Divides the work of a loop: `own` gets the result. */
 typedef struct cutter {
     const wi_partition *partition;
     const wi_loop *loop;
@@ -33,6 +34,7 @@ static sizes sizes_of(const wi_loop *loop) {
 
 /* ---- work-items that walk along the innermost axis ---- */
 
+/* A count of items that is a multiple of the units, if the loop has work for all units. */
 static int64_t items_wanted(const cutter *c) {
     const wi_loop_profile *profile = &c->device->loops;
     const int64_t units = c->device->units;
@@ -46,7 +48,7 @@ static void cut_rows(cutter *c, int64_t wanted) {
     c->own->items = (size_t)wi_divide_up(c->s.kept, an_item);
 }
 
-/* run: columns that are walked along together; cutting them further is worth it only for idle units. */
+/* run: columns that an item reads together. Items get fewer columns only if some units would otherwise have no work. */
 static void cut_columns(cutter *c, int64_t wanted, int64_t run) {
     const int64_t last = c->s.last, rows = c->s.kept / last, units = c->device->units,
                   lanes = c->device->lanes;
@@ -89,8 +91,9 @@ static int64_t whole_groups(int64_t items, int64_t group) {
     return wi_divide_up(items, group) * group;
 }
 
-/* Of columns: items enough for all units, unless each of them would have too little to do. What takes a second
- * launch has a few longer ones, as that launch goes through them one by one. */
+/* Splits of a reduction of columns. If the launch joins the splits, there are enough items for all units, but no item has fewer than
+ * least_rounds elements. If a second launch combines the splits, there are fewer and longer ones, because an item of that launch loads the
+ * partial results one after the other. */
 static int64_t column_splits(const cutter *c) {
     const sizes *s = &c->s;
     const wi_loop_profile *profile = &c->device->loops;
@@ -119,7 +122,7 @@ static void cut_neighbours(cutter *c) {
     c->own->combine_items = (size_t)whole_groups(s->kept, group);
 }
 
-/* Items with several neighbouring elements each. */
+/* Each item computes `elements` neighbouring elements of a row. */
 static void cut_quads(cutter *c, int elements) {
     const int64_t a_row = wi_divide_up(c->s.last, elements), items = c->s.kept / c->s.last * a_row;
     c->own->work[WI_WORK_RESULTS] = (int)items;
@@ -149,7 +152,7 @@ static bool draws(const wi_kernel_plan *kernel) {
     return false;
 }
 
-/* What the chosen implementation launches, and with which macros its template is compiled. */
+/* Computes the launches of the chosen implementation and the macros of its template; equal sites share them. */
 static weft_status prepare_kernel(wi_schedule *schedule, const wi_step *step) {
     const wi_partition *const p = schedule->loops->partition;
     wi_kernel_site site = wi_step_site(p, step);
@@ -170,6 +173,7 @@ static weft_status prepare_kernel(wi_schedule *schedule, const wi_step *step) {
 
 /* ---- steps of each kind ---- */
 
+/* Partial results that each split stores for each result. */
 static size_t count_partial_cells(const wi_partition *p, const wi_step *step) {
     size_t count = 0;
     for (int i = 0; i < step->member_count; i++)
@@ -202,7 +206,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     return WEFT_OK;
 }
 
-/* Repetitions included. */
+/* The number of launches in a run; each repetition counts. */
 static int count_launches(const wi_kernel_plan *kernel) {
     int count = 0;
     for (int i = 0; i < kernel->count;) {
@@ -214,13 +218,13 @@ static int count_launches(const wi_kernel_plan *kernel) {
     return count;
 }
 
-/* Of the multiplications alone. */
+/* Operations of the contraction, without the epilogue. */
 static double product_flops(const wi_gemm_shape *gemm) {
     if (gemm->convolution) return gemm->convolution->flops;
     return 2.0 * (double)gemm->batch * (double)gemm->m * (double)gemm->n * (double)gemm->k;
 }
 
-/* Products and kernel ops; kernel NULL: a library's product. */
+/* kernel: NULL if a library computes the product. */
 static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
     const wi_gemm_shape *gemm = &step->gemm;
     own->launch_count = kernel ? count_launches(kernel) : 1;
@@ -233,12 +237,12 @@ static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, w
     own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
 }
 
-/* Bytes an element of a product's operand. */
+/* Bytes of an element of a contraction's operand. */
 static double source_size(const wi_partition *p, const wi_step *step, int source) {
     return (double)weft_dtype_size(p->values[step->sources[source]].format);
 }
 
-/* What the step reads and writes, each operand once: stretched ones in their own size. */
+/* Bytes that the step reads and writes. Each operand counts once, a broadcast operand with the size that it has in memory. */
 static double bytes_of(const wi_partition *p, const wi_loop *loop) {
     const wi_step *step = loop->step;
     double bytes = 0;
@@ -253,7 +257,7 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
                  (double)weft_dtype_size(value->format);
     }
     const bool whole_sources = step->gemm.convolution || step->by_segments;
-    /* The source of a sum by segments is among the operands. */
+    /* A sum by segments has source 0, the rows, among its operands. */
     for (int i = step->by_segments; step->kind == WI_STEP_PRODUCT && whole_sources && i < 2; i++)
         bytes += (double)wi_extent_count(p->values[step->sources[i]].extent).actual * source_size(p, step, i);
     if (step->kind == WI_STEP_PRODUCT && !whole_sources)
@@ -267,7 +271,7 @@ bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
     return step->kind == WI_STEP_LOOP && schedule->work[WI_WORK_SPLITS] > 1 && schedule->cell_bytes == 0;
 }
 
-/* A transfer between devices goes at the pace of the slower one. */
+/* The slower of two devices determines the time of a transfer. */
 static double seconds_of(const wi_partition *p, const wi_step *step, const wi_step_schedule *own) {
     const wi_device_profile *device = &wi_step_device(p, step)->profile;
     if (wi_changes_device(p, step)) {

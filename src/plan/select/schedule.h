@@ -1,16 +1,16 @@
-/* The schedule: how each step's work is cut into work-items, what scratch memory that takes, and what the step
- * costs. Only here do actual sizes decide, and only between kernels that the program has anyway. */
+/* The schedule: how the work of each step is divided among work-items, the scratch memory of the step, and its estimated time. Actual sizes
+ * decide here; the structure of the plan, which general sizes decide, does not change. */
 #ifndef WI_SCHEDULE_H
 #define WI_SCHEDULE_H
 
 #include "plan/layout/loops.h"
 
-/* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
+/* The numbers that describe the division of a loop's work (code_loop.c): w0, w1, ... in kernels. */
 enum {
-    WI_WORK_RESULTS, /* or rows, or items where these have several elements */
-    WI_WORK_ROWS,    /* of an item; where items have several elements, items of a row */
-    WI_WORK_SPANS,   /* of a row */
-    WI_WORK_SPAN,    /* elements of one */
+    WI_WORK_RESULTS, /* or rows; if an item computes several elements: items */
+    WI_WORK_ROWS,    /* rows of an item; if an item computes several elements: items of a row */
+    WI_WORK_SPANS,   /* ranges of columns into which a row is divided */
+    WI_WORK_SPAN,    /* elements of a span */
     WI_WORK_SPLITS,
     WI_WORK_NUMBERS
 };
@@ -18,17 +18,15 @@ enum {
 struct wi_kernel_plan; /* kernels/kernel_plan.h */
 
 typedef struct wi_step_schedule {
-    struct wi_kernel_plan *kernel;    /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
-    int work[WI_WORK_NUMBERS]; /* LOOP: the work split */
-    size_t items, combine_items;
+    struct wi_kernel_plan *kernel;      /* PRODUCT and KERNEL: launches and macros; NULL: a library's kernel */
+    int work[WI_WORK_NUMBERS];   /* LOOP: the division of the work */
+    size_t items, combine_items; /* LOOP: work-items of the loop's launch, and of `combine` */
     size_t scratch_bytes;
-    size_t
-        cell_bytes; /* of the device's cells (placement.h), in which a launch joins its own splits; 0: it has none */
-    /* Of the launches, the first that need not run again until a variable is written (fixed.c); of the scratch memory, the
-     * first bytes, which these fill for all runs. */
+    size_t cell_bytes; /* cells (placement.h) in which the launch joins its splits; 0: it needs none */
+    /* The first `fixed_launches` launches are fixed (fixed.c). They fill the first `fixed_bytes` of the scratch memory, for all runs. */
     int fixed_launches;
     size_t fixed_bytes;
-    int launch_count; /* repetitions included */
+    int launch_count; /* each repetition counts */
     double flops, bytes_moved;
     double seconds; /* estimated */
 } wi_step_schedule;
@@ -41,11 +39,11 @@ typedef struct wi_schedule {
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_loops *loops, wi_schedule *schedule);
-/* fixed.c: from now on every launch runs every time. False: all did before. */
+/* fixed.c: makes every launch run in every run of the plan. Returns false if no launch was fixed. */
 bool wi_schedule_unfix(wi_schedule *schedule);
-/* Does the whole step depend on nothing but fixed values? */
+/* Is the step a loop whose launches are all fixed? */
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
-/* Has the step's reduction two launches, of which one combines the splits? */
+/* Does the loop have two launches, of which the second combines the partial results of splits? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 
 #endif

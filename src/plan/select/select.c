@@ -1,16 +1,15 @@
-/* The implementation of each contraction and kernel op (kernels/selection.h): where the step stands in the plan,
- * and what was considered, which weft_plan_describe shows. A step is decided when its operands are laid out and
- * before epilogues join it: whether they may depends on what was chosen. */
+/* The selection of an implementation for each contraction and kernel op (kernels/selection.h). The partition selects as soon as the layouts
+ * of a step's operands are known, and before maps join the step's epilogue, because not every implementation has an epilogue. */
 #include "ops/op_table.h"
 #include "plan/group/partition.h"
 
-/* Parameters of two layers begin elsewhere, but alike. */
+/* Returns the offset modulo 16 elements, which is all that matters for alignment. Equal layers, whose parameters begin at different
+ * offsets, then have equal sites. */
 static wi_size beyond_rows(wi_size offset) {
     enum { ROW = 16 };
     return (wi_size){offset.general % ROW, offset.actual % ROW};
 }
 
-/* inputs: of the step's node, already in memory. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     const wi_value *result = &p->values[step->members[0]];
     wi_kernel_site site = {.node = result->node,
@@ -55,7 +54,7 @@ static void add_attributes(wi_key_map *map, const weft_tensor *node) {
     if (node->op->attribute_bytes > 0) wi_key_add_bytes(map, node->attributes, node->op->attribute_bytes);
 }
 
-/* site->product follows from the node and the layouts of its inputs. */
+/* The key does not need site->product, which the node and the layouts of its inputs determine. */
 void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site) {
     const weft_tensor *const node = site->node;
     wi_key_add_address(map, device);
