@@ -3,9 +3,9 @@
 #ifndef WI_GRAPH_H
 #define WI_GRAPH_H
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "cl/buffer.h"
-#include "cl/context.h"
 #include "graph/node.h"
 
 /* Memory of a graph that lives from plan to plan, in one buffer. Parameters that are created before the first plan share a

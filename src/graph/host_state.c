@@ -1,4 +1,6 @@
 /* States of a training in host memory (contract in host_state.h). */
+#include "base/memory.h"
+#include "cl/context.h"
 #include "graph/host_state.h"
 
 typedef struct wi_host_copy {

@@ -1,4 +1,5 @@
 /* Which nodes have the length (contract in length.h). */
+#include "graph/graph.h"
 #include "graph/length.h"
 #include <math.h>
 #include <string.h>

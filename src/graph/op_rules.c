@@ -1,4 +1,5 @@
 /* The search for the rules of an op (contract in op_rules.h). */
+#include "graph/graph.h"
 #include "graph/op_rules.h"
 
 static const wi_op_rules *find(const wi_op *op) {

@@ -1,4 +1,5 @@
 /* What rules may ask about the pass that applies them (contract in rewrite.h). */
+#include "graph/graph.h"
 #include "graph/rewrite.h"
 
 const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tensor *node) {

@@ -1,4 +1,7 @@
 /* Scalars: numbers that the host computes before each run. */
+#include "base/memory.h"
+#include "cl/context.h"
+#include "graph/graph.h"
 #include "graph/length.h"
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* The memory of parameters and states: blocks, which are created and filled when they are first needed. */
+#include "base/memory.h"
 #include "base/pattern.h"
 #include "base/process.h"
+#include "cl/context.h"
 #include "graph/initial.h"
 #include "graph/variable_names.h"
 #include <stdio.h>

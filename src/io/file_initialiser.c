@@ -1,6 +1,7 @@
 /* An initialiser whose values are one tensor of a safetensors file. The file is read when the parameter is created, so
  * that a wrong name is an error of this call, and the caller may free the strings after it. */
 #include "base/platform.h"
+#include "cl/context.h"
 #include "graph/graph.h"
 #include "io/safetensors.h"
 #include <string.h>

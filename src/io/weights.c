@@ -1,6 +1,7 @@
 /* Saves the parameters and named states of a graph to a safetensors file, one variable at a time. */
 #include "base/options.h"
 #include "base/platform.h"
+#include "cl/context.h"
 #include "graph/dtype.h"
 #include "graph/graph.h"
 #include "io/graph_state.h"

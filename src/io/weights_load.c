@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "base/pattern.h"
 #include "base/platform.h"
+#include "cl/context.h"
 #include "graph/dtype.h"
 #include "graph/variable_names.h"
 #include "io/differences.h"

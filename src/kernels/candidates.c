@@ -1,4 +1,5 @@
 /* Candidates and their costs (contract in candidates.h). */
+#include "cl/opened_device.h"
 #include "kernels/candidates.h"
 #include "kernels/forced.h"
 #include "kernels/registry.h"

@@ -1,4 +1,5 @@
 /* Implementations that the environment forces (contract in forced.h). */
+#include "base/platform.h"
 #include "kernels/forced.h"
 #include "kernels/registry.h"
 #include "kernels/site_name.h"

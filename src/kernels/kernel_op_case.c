@@ -1,4 +1,5 @@
 /* Small cases of kernel ops (contract in kernel_op_case.h). */
+#include "cl/opened_device.h"
 #include "kernels/kernel_op_case.h"
 #include "kernels/kernel_run.h"
 #include <math.h>

@@ -1,6 +1,8 @@
 /* weft_average_swap: exchanges each parameter with its average through a buffer of at most MOST_SCRATCH bytes. */
+#include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/launch.h"
+#include "cl/opened_device.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 

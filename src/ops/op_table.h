@@ -16,7 +16,6 @@ extern const size_t wi_op_count;
 /* x in the dtype in which kernels calculate: f32 instead of f16 and bf16. An op that several nodes compute casts its inputs with
  * this and its result with weft_cast, so that the result is rounded once. */
 weft_tensor *wi_wide(weft_tensor *x);
-extern const wi_op wi_op_keep_f32; /* VIEW: the input, which mixed precision stores in f32 */
 /* Random numbers in [0, 1); and the factors of the dropout that draws from this stream, 0 or 1 / (1 - p). */
 weft_tensor *wi_draw_uniform(weft_graph *graph, const wi_shape *shape, uint32_t stream);
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
@@ -26,8 +25,6 @@ weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
 /* The gradient of this slice: an axis of this length with x at the indices before, before + step, ..., and zeros elsewhere. */
 weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
-extern const wi_op wi_op_dilate;    /* MAP: computes wi_dilate_dims */
-extern const wi_op wi_op_in_memory; /* VIEW: the input, which must be stored even if it is a constant */
 /* The function wi_op.view of ops whose result has the layout of the input. */
 bool wi_same_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout);
@@ -68,11 +65,8 @@ bool wi_gradient_is_unreached(const weft_tensor *gradient);
 /* The gradients of `count` parameters from `first` on as one tensor with `rows` rows in the layout of wi_flat_parameters. */
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);
-extern const wi_op wi_op_flat_gradients; /* JOIN */
 
 /* ---- assignments ---- */
-extern const wi_op wi_op_assign, wi_op_assign_after;
-extern const wi_op wi_op_assign_all; /* ASSIGN: its inputs, which are assignments */
 /* weft_assign to a view of a variable. No two such views of a plan may overlap. */
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value);
 /* Assignments as one output of plans. */

@@ -1,7 +1,9 @@
 /* Creates a plan for a program. Assignments that come after all others (weft_assign_after) are a second plan, which runs after the
  * first: each of their values then reads what the first plan left in the variables, whichever assignments that plan does in place. */
 #include "base/options.h"
+#include "cl/context.h"
 #include "ops/loss_scale.h"
+#include "ops/ops.h"
 #include "plan/compiled_plan.h"
 
 typedef struct halves {

@@ -1,4 +1,6 @@
 /* Creates a plan by running the passes in order, and releases it. */
+#include "base/log.h"
+#include "cl/context.h"
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"

@@ -4,6 +4,8 @@
  * least the length of the first. */
 #ifdef WEFT_WITH_CLBLAST
 
+#include "base/platform.h"
+#include "cl/opened_device.h"
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <clblast_c.h>

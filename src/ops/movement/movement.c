@@ -1,4 +1,5 @@
 /* Reshape and expand, which are views, and concat, whose inputs the planner computes directly in the memory of the result. */
+#include "base/memory.h"
 #include "ops/movement/movement.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The rules of reshape, expand and concat. */
+#include "base/memory.h"
 #include "ops/movement/movement.h"
 
 /* ---- reshape ---- */

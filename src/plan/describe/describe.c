@@ -1,4 +1,6 @@
 /* Describes a plan as text and as JSON (weft_plan_describe, weft_plan_get_info). */
+#include "cl/opened_device.h"
+#include "kernels/candidates.h"
 #include "plan/compiled_plan.h"
 #include <cjson/cJSON.h>
 

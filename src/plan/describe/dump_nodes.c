@@ -1,4 +1,6 @@
 /* Dumps the rewritten graph, the order, the partition and the selection. */
+#include "graph/rewrite.h"
+#include "kernels/candidates.h"
 #include "plan/describe/dump.h"
 
 /* ---- nodes ---- */

@@ -1,4 +1,6 @@
 /* Writes a profile as a table, as JSON, and as a trace. */
+#include "base/platform.h"
+#include "cl/context.h"
 #include "plan/run/profiler.h"
 #include <cjson/cJSON.h>
 #include <string.h>

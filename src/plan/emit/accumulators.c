@@ -1,4 +1,6 @@
 /* The code of accumulators (contract in accumulators.h). */
+#include "cl/opened_device.h"
+#include "ops/ops.h"
 #include "plan/emit/accumulators.h"
 #include <stdio.h>
 

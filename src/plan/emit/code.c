@@ -1,4 +1,5 @@
 /* The code of each step of a plan (contract in code.h). */
+#include "base/platform.h"
 #include "plan/emit/code.h"
 
 /* ---- steps ---- */

@@ -1,4 +1,5 @@
 /* The code of kernel ops: the template of the chosen implementation. */
+#include "kernels/kernel_plan.h"
 #include "plan/emit/code.h"
 
 weft_status wi_code_kernel(wi_code *code, const wi_step *step) {

@@ -1,4 +1,5 @@
 /* The emitter's text, its variables, and the names of strides and types (contract in expression.h). */
+#include "cl/opened_device.h"
 #include "plan/emit/expression.h"
 #include <stdio.h>
 

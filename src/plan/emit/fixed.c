@@ -6,6 +6,7 @@
  * by the caller, a file or another plan (run.c compares counts of writes). In a plan for training a loop is fixed only if its results are
  * at most a few times larger than its operands. If the results do not fit under the memory limit, no launch is fixed
  * (wi_schedule_unfix). */
+#include "kernels/kernel_plan.h"
 #include "plan/emit/code.h"
 #include "plan/group/conflicts.h"
 

@@ -6,6 +6,8 @@
  * its step reads it.
  *
  * Decisions depend on general sizes (graph/shape.h) only, so that plans of all batch sizes have the same steps. */
+#include "graph/graph.h"
+#include "ops/ops.h"
 #include "plan/group/partition.h"
 
 static weft_status take_output(wi_partition *p, size_t output) {

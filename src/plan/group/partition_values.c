@@ -1,4 +1,5 @@
 /* Creates values, storages and steps of the partition, and gives values memory (copies: partition_copies.c). */
+#include "cl/compile.h"
 #include "plan/group/partition.h"
 #include <string.h>
 

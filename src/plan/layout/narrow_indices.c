@@ -1,6 +1,7 @@
 /* Finds loops whose indices fit in 32 bits. A GPU needs several instructions for an address of 64 bits, and about a hundred for a
  * remainder. */
 #include "base/integers.h"
+#include "cl/opened_device.h"
 #include "graph/shape.h"
 #include "plan/layout/loops.h"
 

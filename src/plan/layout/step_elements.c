@@ -1,5 +1,7 @@
 /* Number of elements that an item computes together. On devices where neighbouring items have neighbouring elements, an item of a map or
  * an epilogue can compute a quad, with vector loads and stores. */
+#include "cl/opened_device.h"
+#include "kernels/candidates.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/layout/loops.h"
 

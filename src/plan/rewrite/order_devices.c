@@ -4,6 +4,9 @@
  * another device read it, a node `transfer` is created, once for each device, so that every node reads only values of its device.
  * Generators and views have no home: they are created on every device that reads them, so that the memory behind a view is transferred
  * and not the view. */
+#include "cl/max_devices.h"
+#include "graph/graph.h"
+#include "ops/ops.h"
 #include "plan/rewrite/order.h"
 
 const wi_op wi_op_transfer = {.name = "transfer",

@@ -1,5 +1,6 @@
 /* Memory that a plan shares with the embedding program (weft_plan_memory, weft_plan_bind). */
 #include "cl/driver.h"
+#include "cl/opened_device.h"
 #include "plan/run/plan_tensors.h"
 
 static weft_status rebind_launch(const wi_plan_launch *launch, int place, const wi_place_memory *own) {

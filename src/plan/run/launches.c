@@ -1,6 +1,9 @@
 /* Creates the launches of each step: kernels with all arguments set. */
-#include "plan/run/launches.h"
 #include "base/integers.h"
+#include "cl/opened_device.h"
+#include "cl/program.h"
+#include "kernels/candidates.h"
+#include "plan/run/launches.h"
 #include <math.h>
 #include <stdio.h>
 

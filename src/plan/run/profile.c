@@ -1,6 +1,9 @@
 /* Profiles a run: replaces the queue of each device by one that records times, records an event for each launch, and adds up the times
  * by step. */
+#include "base/platform.h"
+#include "cl/context.h"
 #include "cl/driver.h"
+#include "cl/opened_device.h"
 #include "plan/run/profiler.h"
 #include <math.h>
 

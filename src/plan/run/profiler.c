@@ -1,4 +1,5 @@
 /* Records the launches of a run that is profiled (contract in profiler.h). */
+#include "base/platform.h"
 #include "plan/run/profiler.h"
 
 wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launch) {

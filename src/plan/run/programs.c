@@ -6,6 +6,7 @@
  * plans created before; the cache on disk finds programs by piece. */
 #include "cl/device_progress.h"
 #include "cl/kernel_source.h"
+#include "cl/program.h"
 #include "plan/run/launches.h"
 #include <string.h>
 

@@ -3,8 +3,11 @@
 #include "cl/device_copy.h"
 #include "cl/device_progress.h"
 #include "cl/driver.h"
+#include "cl/program.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
+#include "graph/graph.h"
+#include "kernels/candidates.h"
 #include "plan/run/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {

@@ -1,4 +1,5 @@
 /* The number of micro-batches that a plan needs (contract in micro_batches.h). order_micro_batches.c divides the nodes. */
+#include "cl/buffer.h"
 #include "plan/select/micro_batches.h"
 
 #include "base/integers.h"

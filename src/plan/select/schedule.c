@@ -1,8 +1,10 @@
 /* How the work of each step is divided (contract in schedule.h). */
-#include "plan/select/schedule.h"
 #include "base/integers.h"
+#include "cl/opened_device.h"
+#include "kernels/candidates.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/accumulators.h"
+#include "plan/select/schedule.h"
 #include <math.h>
 
 /* Products of dimensions of a loop's space, at the actual batch size. */

@@ -1,5 +1,9 @@
 /* The selection of an implementation for each contraction and kernel op (kernels/selection.h). The partition selects as soon as the layouts
  * of a step's operands are known, and before maps join the step's epilogue, because not every implementation has an epilogue. */
+#include "cl/opened_device.h"
+#include "kernels/candidates.h"
+#include "kernels/implementation.h"
+#include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "plan/group/partition.h"
 

@@ -1,5 +1,6 @@
 /* Invariants of the placement and of the launches. */
 #include "cl/driver.h"
+#include "cl/opened_device.h"
 #include "plan/verify/verify.h"
 
 /* ---- places ---- */

@@ -1,4 +1,5 @@
 /* Invariants of the order and of the partition. */
+#include "kernels/candidates.h"
 #include "plan/verify/verify.h"
 
 /* ---- the order ---- */

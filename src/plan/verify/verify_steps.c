@@ -1,4 +1,6 @@
 /* Invariants of loops, code and schedule. */
+#include "cl/opened_device.h"
+#include "kernels/kernel_plan.h"
 #include "plan/emit/accumulators.h"
 #include "plan/verify/verify.h"
 #include <string.h>
