@@ -2,6 +2,7 @@
 #include "advise_predict.h"
 #include "cl/context.h"
 #include "cl/device_open.h"
+#include "kernels/candidates.h"
 #include "plan/compiled_plan.h"
 #include "show_warning.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "bench_attention.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <stdio.h>
 #include <weft/weft.h>
 

@@ -5,10 +5,12 @@
 #include "bench_conv.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
+#include "cl/context.h"
 #include "graph/dtype.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
+#include "ops/op_table.h"
 #include "plan/compiled_plan.h"
 #include <stdio.h>
 #include <weft/weft.h>

@@ -1,5 +1,6 @@
 /* See bench_copy.h. */
 #include "bench_copy.h"
+#include "base/platform.h"
 #include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "cl/program.h"

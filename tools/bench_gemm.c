@@ -1,6 +1,7 @@
 /* See bench_gemm.h. Packing and everything else that a product needs is inside its time. */
 #include "bench_gemm.h"
 #include "bench_sizes.h"
+#include "cl/context.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"

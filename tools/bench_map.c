@@ -3,9 +3,11 @@
  * machine does meets both. What is shorter than a round's time is run several times in a row. */
 #include "bench_map.h"
 #include "base/median.h"
+#include "base/platform.h"
 #include "bench_copy.h"
 #include "bench_measure.h"
 #include "bench_peak.h"
+#include "cl/context.h"
 #include "ops/op_table.h"
 #include "show_warning.h"
 #include <stdio.h>

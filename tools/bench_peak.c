@@ -1,5 +1,6 @@
 /* See bench_peak.h. */
 #include "bench_peak.h"
+#include "base/platform.h"
 #include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "cl/matrix_engine.h"

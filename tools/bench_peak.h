@@ -4,6 +4,7 @@
 
 #include "cl/buffer.h"
 #include "cl/launch.h"
+#include <weft/device.h>
 
 typedef struct bench_peak {
     wi_launch launch;

@@ -3,6 +3,7 @@
  */
 #include "bench_seven.h"
 #include "base/median.h"
+#include "base/memory.h"
 #include "bench_copy.h"
 #include "bench_measure.h"
 #include "bench_networks.h"

@@ -1,7 +1,9 @@
 /* See bench_sizes.h. */
 #include "bench_sizes.h"
 #include "base/median.h"
+#include "base/platform.h"
 #include "bench_measure.h"
+#include "cl/context.h"
 #include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* See tune_measure.h. */
 #include "tune_measure.h"
+#include "base/platform.h"
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"

@@ -13,8 +13,10 @@ typedef struct wi_key_entry {
     uint64_t words[];
 } wi_key_entry;
 
-void wi_key_map_init(wi_key_map *map, wi_arena *arena) {
-    *map = (wi_key_map){.arena = arena};
+wi_key_map *wi_key_map_new(wi_arena *arena) {
+    wi_key_map *const map = wi_arena_take(arena, sizeof *map);
+    if (map) map->arena = arena;
+    return map;
 }
 
 /* ---- composing a key ---- */

@@ -16,7 +16,8 @@ typedef struct wi_key_map {
     bool failed; /* out of memory for this key */
 } wi_key_map;
 
-void wi_key_map_init(wi_key_map *map, wi_arena *arena);
+/* A new map, itself in the arena. NULL: out of memory. */
+wi_key_map *wi_key_map_new(wi_arena *arena);
 void wi_key_begin(wi_key_map *map);
 void wi_key_add(wi_key_map *map, uint64_t word);
 void wi_key_add_address(wi_key_map *map, const void *address);

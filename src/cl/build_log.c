@@ -1,5 +1,6 @@
 /* Reading build logs (contract in build_log.h). */
 #include "cl/build_log.h"
+#include "base/log.h"
 
 #include "cl/device_list.h"
 #include "cl/driver.h"

@@ -5,6 +5,8 @@
  * double; if float fails, the device is not used. Processors with kernels of class cpu are not tested, because that
  * would lengthen each first start: they have double if the driver reports it, and no half arithmetic. */
 #include "cl/capabilities.h"
+#include "base/log.h"
+#include "base/platform.h"
 
 #include "cl/device_list.h"
 #include "cl/device_query.h"

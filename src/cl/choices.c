@@ -1,6 +1,8 @@
 /* The tuner's choices (contract in choices.h): an array that is searched from its end. */
 #include "cl/choices.h"
 #include "base/file_read.h"
+#include "base/log.h"
+#include "base/platform.h"
 #include "base/trusted_file.h"
 #include "cl/disk_cache.h"
 #include "cl/tuning_file.h"

@@ -17,6 +17,7 @@
 #ifndef WI_CHOICES_H
 #define WI_CHOICES_H
 
+#include "base/memory.h"
 #include "cl/opened_device.h"
 
 typedef struct wi_choice {

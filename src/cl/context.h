@@ -5,6 +5,8 @@
 #ifndef WI_CONTEXT_H
 #define WI_CONTEXT_H
 
+#include "base/file_read.h"
+#include "base/log.h"
 #include "cl/max_devices.h"
 #include "cl/opened_device.h"
 #include <stdatomic.h>

@@ -6,6 +6,7 @@
  * Why there is a driver lock: while one thread starts PoCL's devices, PoCL gives other threads no device, or one that
  * is half initialised (docs/drivers.md). */
 #include "cl/device_list.h"
+#include "base/platform.h"
 #include "cl/device_query.h"
 #include "cl/driver.h"
 #include "cl/opened_device.h"

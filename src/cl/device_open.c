@@ -2,6 +2,7 @@
  *
  * If opening fails, the device is left unopened, so that the next device of the list can be tried. */
 #include "cl/device_open.h"
+#include "base/log.h"
 
 #include "cl/buffer_pool.h"
 #include "cl/capabilities.h"

@@ -1,5 +1,7 @@
 /* Values of a device (contract in device_values.h): a list in memory, and one entry of the cache folder for each value. */
 #include "cl/device_values.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "cl/disk_cache.h"
 #include <string.h>
 

@@ -3,6 +3,8 @@
  * An entry is a header and a payload. The checksum covers both, and the header has the key, so that renamed, truncated
  * and mixed-up files are detected. */
 #include "cl/disk_cache.h"
+#include "base/log.h"
+#include "base/platform.h"
 
 #include "base/trusted_file.h"
 #include "cl/device_query.h"

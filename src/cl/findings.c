@@ -1,6 +1,7 @@
 /* Results of self-tests (contract in findings.h): an array, and lines "right<tab>NAME" or "wrong<tab>NAME<tab>FAULT" on
  * disk. */
 #include "cl/findings.h"
+#include "base/memory.h"
 #include "cl/disk_cache.h"
 #include <string.h>
 

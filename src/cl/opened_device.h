@@ -6,9 +6,7 @@
 #ifndef WI_OPENED_DEVICE_H
 #define WI_OPENED_DEVICE_H
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/platform.h"
+#include "base/status.h"
 #include "cl/device_profile.h"
 #include <CL/cl.h>
 #include <weft/device.h>
@@ -56,7 +54,7 @@ typedef struct wi_capabilities {
 /* What a device uses of its context. */
 typedef struct wi_device_host {
     const weft_allocator *allocator; /* NULL: malloc */
-    const wi_log *log;
+    const struct wi_log *log;        /* base/log.h */
     weft_progress_function progress; /* NULL: no callback */
     void *progress_user;
 } wi_device_host;

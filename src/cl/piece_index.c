@@ -1,5 +1,6 @@
 /* The index of pieces (contract in piece_index.h): an array, searched from its end. */
 #include "cl/piece_index.h"
+#include "base/memory.h"
 
 #include <string.h>
 

@@ -3,6 +3,9 @@
  * A device owns its programs in a list, until it is closed. wi_programs_save writes binaries to disk, and not the
  * build, because some drivers compile a kernel only at its first launch. */
 #include "cl/program.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/platform.h"
 
 #include "cl/build_log.h"
 #include "cl/compile.h"

@@ -1,5 +1,6 @@
 /* The queue for uploads, and pinned memory (contract in uploads.h). */
 #include "cl/uploads.h"
+#include "base/log.h"
 #include "cl/buffer.h"
 #include "cl/device_list.h"
 #include "cl/driver.h"

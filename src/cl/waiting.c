@@ -1,6 +1,7 @@
 /* Waiting for a device (contract in waiting.h). The thread polls, at growing intervals. An event's callback would not
  * do: drivers may call it late, from a new thread, or never. */
 #include "cl/waiting.h"
+#include "base/platform.h"
 #include "cl/driver.h"
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Removes what a failed call has added to a graph (contract in attempt.h). */
+#include "graph/attempt.h"
 #include "base/memory.h"
 #include "cl/context.h"
-#include "graph/attempt.h"
 #include "graph/variable_names.h"
 
 wi_attempt wi_attempt_begin(weft_graph *graph) {

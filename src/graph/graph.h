@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "cl/buffer.h"
 #include "graph/node.h"
+#include "graph/origin.h"
 
 /* Memory of a graph that lives from plan to plan, in one buffer. Parameters that are created before the first plan share a
  * block, up to the size limit of a buffer; those that are created later share the next block, because memory never moves.

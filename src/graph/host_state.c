@@ -1,7 +1,7 @@
 /* States of a training in host memory (contract in host_state.h). */
+#include "graph/host_state.h"
 #include "base/memory.h"
 #include "cl/context.h"
-#include "graph/host_state.h"
 
 typedef struct wi_host_copy {
     uint64_t number; /* of the state */

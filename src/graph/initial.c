@@ -1,11 +1,11 @@
 /* Initial values of variables. A random number is a function (Philox) of the context's seed, the variable's stream and the
  * element's index, so that values are the same for all devices. */
+#include "graph/initial.h"
 #include "base/draws.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/philox.h"
 #include "cl/context.h"
-#include "graph/initial.h"
 #include "graph/length.h"
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "graph/graph.h"
 #include "graph/length.h"
+#include "graph/origin.h"
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -202,6 +203,9 @@ static const char *told(const weft_tensor *node) {
     const bool is_source = node->op->kind == WI_SOURCE;
     return call && is_source && strncmp(call + sizeof "weft_" - 1, op, strlen(op)) == 0 ? call : op;
 }
+
+_Static_assert(
+    WI_NODE_TEXT >= WI_SHAPE_TEXT + WI_ORIGIN_TEXT + 192, "an op, a name, a shape and an origin fit");
 
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]) {
     char shape[WI_SHAPE_TEXT], origin[WI_ORIGIN_TEXT];

@@ -8,7 +8,6 @@
 
 #include "graph/dtype.h"
 #include "graph/op.h"
-#include "graph/origin.h"
 
 /* What a pass of rewriting knows about a node (graph/rewrite.h). */
 typedef struct wi_rewritten {
@@ -54,7 +53,7 @@ typedef struct wi_lowered {
 } wi_lowered;
 
 /* Writes a node for errors, "matmul 'name' (batch, 10) (in weft_linear)", and returns the text. */
-enum { WI_NODE_TEXT = WI_SHAPE_TEXT + WI_ORIGIN_TEXT + 192 };
+enum { WI_NODE_TEXT = WI_SHAPE_TEXT + 704 };
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 
 /* ---- for constructors ---- */

@@ -5,7 +5,6 @@
 #define WI_OP_H
 
 #include "graph/attributes.h"
-#include "graph/formula.h"
 
 enum { WI_KERNEL_INPUTS = 8 };    /* the largest number of inputs of a node of kind KERNEL */
 enum { WI_COMPOSED_LEAVES = 12 }; /* the largest number of leaves of composed nodes */
@@ -29,13 +28,14 @@ typedef enum wi_op_kind {
 } wi_op_kind;
 
 struct wi_rewrite;
+struct wi_formula; /* graph/formula.h */
 
 typedef struct wi_op {
     const char *name;
     wi_op_kind kind;
     size_t attribute_bytes; /* the size of the op's struct in attributes.h; 0: its nodes have no attributes */
     /* MAP: the value of an element, for float and for int results (of comparisons: for float and int inputs); NULL: not supported. */
-    const wi_formula *float_formula, *int_formula;
+    const struct wi_formula *float_formula, *int_formula;
     /* How a gradient passes through a node with inputs: the op has a backward rule (op_rules.h), or one of these three.
      * composed: creates ordinary nodes that compute y, or those sections of y that are read by other nodes than kernels. The
      * gradient passes through these nodes to the leaves that the function names: inputs of y, or older nodes.

@@ -1,8 +1,8 @@
 /* The origins of nodes and errors (contract in origin.h). */
+#include "graph/origin.h"
 #include "base/memory.h"
 #include "cl/context.h"
 #include "graph/graph.h"
-#include "graph/origin.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

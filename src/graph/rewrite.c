@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "graph/graph.h"
 #include "graph/op_rules.h"
+#include "graph/origin.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "graph/graph.h"
 #include "graph/length.h"
+#include "graph/origin.h"
 #include <math.h>
 
 const wi_op wi_op_scalar = {

@@ -4,6 +4,7 @@
 #include "cl/context.h"
 #include "graph/initial.h"
 #include "graph/length.h"
+#include "graph/origin.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The hash table of names (contract in variable_names.h). */
+#include "graph/variable_names.h"
 #include "base/memory.h"
 #include "cl/context.h"
-#include "graph/variable_names.h"
 #include <string.h>
 #include <xxhash.h>
 

@@ -1,8 +1,8 @@
 /* Lists the state of a graph for checkpoints, and applies its metadata (contract in graph_state.h). */
+#include "io/graph_state.h"
 #include "cl/context.h"
 #include "graph/variable_names.h"
 #include "io/encoding.h"
-#include "io/graph_state.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

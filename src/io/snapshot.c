@@ -1,7 +1,7 @@
 /* Weights in host memory and back (contract in snapshot.h). */
+#include "io/snapshot.h"
 #include "cl/context.h"
 #include "graph/variable_names.h"
-#include "io/snapshot.h"
 
 static bool is_kept(const wi_variable *variable) {
     return !variable->transient && (variable->trainable || *weft_tensor_name(variable->tensor));

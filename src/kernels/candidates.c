@@ -1,6 +1,6 @@
 /* Candidates and their costs (contract in candidates.h). */
-#include "cl/opened_device.h"
 #include "kernels/candidates.h"
+#include "cl/opened_device.h"
 #include "kernels/forced.h"
 #include "kernels/registry.h"
 

@@ -1,7 +1,7 @@
 /* Small cases of contractions (contract in contraction_case.h). */
+#include "kernels/contraction_case.h"
 #include "base/integers.h"
 #include "cl/opened_device.h"
-#include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include <math.h>
 #include <string.h>

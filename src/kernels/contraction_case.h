@@ -6,6 +6,7 @@
 #ifndef WI_CONTRACTION_CASE_H
 #define WI_CONTRACTION_CASE_H
 
+#include "cl/buffer.h"
 #include "kernels/convolution/conv_product.h"
 
 enum { WI_CASE_A, WI_CASE_B, WI_CASE_C, WI_CASE_ARRAYS };

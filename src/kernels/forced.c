@@ -1,6 +1,6 @@
 /* Implementations that the environment forces (contract in forced.h). */
-#include "base/platform.h"
 #include "kernels/forced.h"
+#include "base/platform.h"
 #include "kernels/registry.h"
 #include "kernels/site_name.h"
 #include "ops/attention/attention.h"

@@ -1,6 +1,6 @@
 /* Small cases of kernel ops (contract in kernel_op_case.h). */
-#include "cl/opened_device.h"
 #include "kernels/kernel_op_case.h"
+#include "cl/opened_device.h"
 #include "kernels/kernel_run.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
+#include "base/log.h"
 #include "cl/async_copies.h"
 #include "cl/choices.h"
 #include "kernels/forced.h"
@@ -8,6 +9,7 @@
 #include "kernels/self_test.h"
 #include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
+#include "ops/ops.h"
 #include <string.h>
 
 /* ---- the cheapest ---- */

@@ -1,5 +1,6 @@
 /* The self-test of kernels (contract in self_test.h). */
 #include "kernels/self_test.h"
+#include "base/platform.h"
 #include "cl/environment.h"
 #include "cl/findings.h"
 #include "cl/kernel_source.h"

@@ -14,6 +14,7 @@
  * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
 #include "base/memory.h"
 #include "graph/length.h"
+#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"

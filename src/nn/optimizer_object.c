@@ -3,6 +3,7 @@
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
+#include "graph/origin.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"

@@ -1,4 +1,5 @@
 /* Layers that compute one recurrent step, with the parameters of torch.nn.LSTMCell, GRUCell and RNNCell. */
+#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "base/pattern.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"
+#include "ops/op_table.h"
 
 enum { MAX_PARTS = 16 }; /* embeddings of a network that read the same table */
 

@@ -2,6 +2,7 @@
  * side by side in both scopes share one assignment over the flat tensor. */
 #include "base/memory.h"
 #include "cl/context.h"
+#include "graph/origin.h"
 #include "nn/fraction.h"
 #include "ops/op_table.h"
 #include <string.h>

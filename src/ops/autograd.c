@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
+#include "graph/origin.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>

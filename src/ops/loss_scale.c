@@ -1,9 +1,9 @@
 /* Loss scaling in f16 (contract in loss_scale.h). */
+#include "ops/loss_scale.h"
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/waiting.h"
 #include "graph/length.h"
-#include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <math.h>
 

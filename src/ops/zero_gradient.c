@@ -1,5 +1,6 @@
 /* weft_stop_gradient, and the zeros that are the gradient of a tensor which the loss does not depend on. */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 /* ---- stop_gradient ---- */
 

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cl/context.h"
 #include "graph/graph.h"
+#include "graph/origin.h"
 #include <inttypes.h>
 #include <weft/text.h>
 

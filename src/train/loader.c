@@ -13,6 +13,7 @@
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
 #include "base/options.h"
+#include "base/platform.h"
 #include "base/process.h"
 #include "base/splitmix.h"
 #include "cl/context.h"

@@ -2,6 +2,7 @@
 #ifndef WI_VOCABULARY_H
 #define WI_VOCABULARY_H
 
+#include "base/memory.h"
 #include "cl/context.h"
 #include <stdatomic.h>
 #include <weft/text.h>

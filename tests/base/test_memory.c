@@ -181,33 +181,33 @@ static void a_map_knows_its_keys(void **state) {
     enum { COUNT = 2000 };
     static int numbers[COUNT];
     wi_arena arena;
-    wi_key_map map;
     (void)state;
     wi_arena_init(&arena, NULL);
-    wi_key_map_init(&map, &arena);
+    wi_key_map *const map = wi_key_map_new(&arena);
+    assert_non_null(map);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < COUNT; i++) {
-            wi_key_begin(&map);
-            for (int word = 0; word < i % 7; word++) wi_key_add(&map, 0);
-            wi_key_add_bytes(&map, &i, sizeof i);
-            void **const value = wi_key_end(&map);
+            wi_key_begin(map);
+            for (int word = 0; word < i % 7; word++) wi_key_add(map, 0);
+            wi_key_add_bytes(map, &i, sizeof i);
+            void **const value = wi_key_end(map);
             assert_non_null(value);
             assert_ptr_equal(*value, round ? &numbers[i] : NULL);
             *value = &numbers[i];
         }
     }
-    assert_int_equal(map.count, COUNT);
+    assert_int_equal(map->count, COUNT);
     wi_arena_clear(&arena);
 }
 
 static void a_map_without_memory_fails(void **state) {
     scratch_allocator allocator;
     wi_arena arena;
-    wi_key_map map;
     (void)state;
     scratch_allocator_init(&allocator, 0);
     wi_arena_init(&arena, &allocator.hooks);
-    wi_key_map_init(&map, &arena);
+    assert_null(wi_key_map_new(&arena));
+    wi_key_map map = {.arena = &arena};
     wi_key_begin(&map);
     wi_key_add(&map, 1);
     assert_true(map.failed);

@@ -1,5 +1,6 @@
 /* Several processes on one cache folder at once. The parent opens no device: drivers do not survive a fork.
  */
+#include "base/platform.h"
 #include "cl/device_values.h"
 #include "support/checks.h"
 #include "support/scratch.h"

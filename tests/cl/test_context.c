@@ -1,4 +1,5 @@
 /* Opening contexts: options, classes, an embedder's objects, lack of memory, threads. */
+#include "base/platform.h"
 #include "cl/context.h"
 #include "cl/device_list.h"
 #include "cl/quirks.h"

@@ -1,4 +1,5 @@
 /* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory. */
+#include "base/platform.h"
 #include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "cl/launch.h"

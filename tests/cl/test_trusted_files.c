@@ -1,5 +1,6 @@
 /* Compiled kernels and kernel files are used only if nobody but the user can have written them. Tests as root have
  * files of another user; for others, root's are that. */
+#include "base/platform.h"
 #include "base/trusted_file.h"
 #include "cl/device_values.h"
 #include "cl/kernel_source.h"

@@ -4,6 +4,7 @@
  * whatever the cost model says of these sizes. As in test_gemm, plain reads of local memory stand for those
  * of sub-groups: the layout is the same. */
 /* test gpu:optimised */
+#include "kernels/candidates.h"
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -2,6 +2,8 @@
  * OpenCL C (cl_kernels/product/amx_model.clh), so that the kernel runs on any device of class cpu, and under interpreters that
  * see every access; and by the engine itself where there is one. Of class gpu: which sizes the tiles take. */
 /* test slow */
+#include "cl/buffer.h"
+#include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"

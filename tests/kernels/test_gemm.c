@@ -1,6 +1,7 @@
 /* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain epilogue and with bias and relu; nothing is
  * written outside C, and two runs give the same bits. Numbers are small multiples of 1/8: every order of summation must give the reference. */
 /* test slow gpu:optimised */
+#include "cl/context.h"
 #include "cl/quirks.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"

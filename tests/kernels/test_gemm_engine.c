@@ -1,5 +1,6 @@
 /* Products by a matrix engine: where they are chosen, and how an embedder does without. That they are right is test_gemm's
  * business. */
+#include "cl/context.h"
 #include "cl/device_values.h"
 #include "cl/matrix_engine.h"
 #include "cl/program.h"

@@ -1,6 +1,7 @@
 /* The index arithmetic of products by the matrix engines of GPUs: each engine's instruction is replaced by a model in plain
  * OpenCL C (cl_kernels/product/engine_model.clh), which finds the numbers of a matrix in the lanes that the vendor's document
  * says; the template around it, with the engine's own table of what lanes hold, runs on any device of class gpu. */
+#include "cl/context.h"
 #include "kernels/product/gemm.h"
 #include "kernels/registry.h"
 #include "support/checks.h"

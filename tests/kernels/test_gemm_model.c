@@ -2,6 +2,7 @@
  * (cl_kernels/product/amx_model.clh), so that the kernel runs on any device of class cpu, and under interpreters that see
  * every access. */
 /* test slow */
+#include "cl/context.h"
 #include "kernels/product/gemm.h"
 #include "kernels/registry.h"
 #include "support/checks.h"

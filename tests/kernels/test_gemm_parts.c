@@ -2,7 +2,9 @@
  * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
 /* test slow gpu:optimised */
 /* test.model formats WEFT_MATRIX_ENGINES=model */
+#include "cl/context.h"
 #include "cl/matrix_engine.h"
+#include "cl/opened_device.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/registry.h"

@@ -1,5 +1,7 @@
 /* Which implementation adds up by index: by the class of the device, the axis, the width of a row and the length
  * of the index; and that sums over one index share its order. */
+#include "cl/context.h"
+#include "kernels/candidates.h"
 #include "support/fixture.h"
 
 #include "ops/op_table.h"

@@ -1,6 +1,8 @@
 /* A device whose groups hold 64 work-items at most: no launch asks for more, and the numbers are those of a device
  * with larger groups. What the kernels of class cpu ask for is 1. */
 /* test slow */
+#include "cl/context.h"
+#include "cl/opened_device.h"
 #include "support/fixture.h"
 
 #include "ops/index/index.h"

@@ -1,5 +1,6 @@
 /* Initialisers that test_layer.c does not have: LeCun's, truncated normal, orthogonal, custom, from a file.
  */
+#include "cl/context.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"

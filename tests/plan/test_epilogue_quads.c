@@ -5,6 +5,7 @@
 /* test slow */
 /* test.model.gpu WEFT_MATRIX_ENGINES=model */
 /* test.model-{wmma,wmma12,mfma,xmx8,xmx16}.gpu WEFT_MATRIX_ENGINES=model-{} reduced */
+#include "kernels/candidates.h"
 #include "support/engine_choice.h"
 #include "support/fixture.h"
 

@@ -1,4 +1,5 @@
 /* Images change their order in memory at the edges of a network and nowhere else, and a plan says where. */
+#include "ops/op_table.h"
 #include "support/fixture.h"
 #include "support/image_tower.h"
 

@@ -1,6 +1,7 @@
 /* Mixed precision: networks train in bf16 as in f32, within what 8 bits of fraction allow; what runs through them is
  * stored in 16 bits, and everything else as it was. */
 /* test once slow */
+#include "cl/context.h"
 #include "kernels/registry.h"
 #include "plan/compiled_plan.h"
 #include "support/fixture.h"

@@ -4,6 +4,8 @@
 /* test slow */
 #undef _POSIX_C_SOURCE
 #define _GNU_SOURCE
+#include "cl/context.h"
+#include "cl/program.h"
 #include "support/fixture.h"
 
 #include "cl/disk_cache.h"

@@ -1,6 +1,8 @@
 /* The verifier of plans, on what is decided from the graph: every invariant is broken by hand, once, and the line must
  * say which it was. */
 /* test once */
+#include "kernels/candidates.h"
+#include "ops/ops.h"
 #include "support/broken_plan.h"
 
 #include <stdlib.h>

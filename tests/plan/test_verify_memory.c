@@ -1,6 +1,7 @@
 /* The verifier of plans, on code, schedule, runs, memory and launches: every invariant is broken by hand, once, and the
  * line must say which it was. */
 /* test once */
+#include "kernels/kernel_plan.h"
 #include "support/broken_plan.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * WEFT_PRETEND=full: on all devices; =NAME: on that one. */
 /* test.local16 WEFT_PRETEND=local16 */
 #include "bench_networks.h"
+#include "kernels/candidates.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"
 #include <stdio.h>

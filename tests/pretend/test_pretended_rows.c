@@ -1,5 +1,6 @@
 /* Products of few rows, as decoding has them: a matrix is read once, so that what counts is that all units of a GPU read at once. */
 #include "cl/context.h"
+#include "kernels/candidates.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"
 #include <math.h>

@@ -1,5 +1,6 @@
 /* See conv_cases.h. */
 #include "support/conv_cases.h"
+#include "kernels/candidates.h"
 #include "support/fixture.h"
 
 #include "cl/context.h"

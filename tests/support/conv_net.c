@@ -1,4 +1,5 @@
 /* See conv_net.h. */
+#include "kernels/candidates.h"
 #include "support/fixture.h"
 
 #include "cl/choices.h"

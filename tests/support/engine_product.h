@@ -2,6 +2,7 @@
 #ifndef ENGINE_PRODUCT_H
 #define ENGINE_PRODUCT_H
 
+#include "kernels/implementation.h"
 #include "kernels/product/gemm.h"
 
 /* Multiplies engine_numbers of A's and B's formats, whose factors have the precision, on the test's device; fails the test at

@@ -1,4 +1,5 @@
 /* Runs suites of op cases: see op_case.h. */
+#include "cl/context.h"
 #include "support/op_case_shared.h"
 
 #include "graph/graph.h"

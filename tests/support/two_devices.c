@@ -1,5 +1,8 @@
 /* See two_devices.h. */
 #include "support/two_devices.h"
+#include "cl/context.h"
+#include "cl/opened_device.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Operands and result of a site (contract in site_operands.h). */
 #include "tuner/site_operands.h"
+#include "cl/opened_device.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_shared.h"

@@ -2,6 +2,7 @@
 #include "tuner/tune_plan.h"
 #include "base/median.h"
 #include "cl/choices.h"
+#include "cl/context.h"
 #include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
 #include "plan/compiled_plan.h"

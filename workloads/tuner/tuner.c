@@ -2,6 +2,7 @@
 #include "tuner/tuner.h"
 #include "base/integers.h"
 #include "base/median.h"
+#include "base/platform.h"
 #include "cl/choices.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_product.h"

@@ -1,5 +1,6 @@
 /* Sizes and launches of kernels by index (contract in index_launches.h). */
 #include "kernels/index/index_launches.h"
+#include "ops/op_table.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
     const int axis = site->node->attributes->index.axis;

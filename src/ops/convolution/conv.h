@@ -9,7 +9,7 @@
 #ifndef WI_CONV_H
 #define WI_CONV_H
 
-#include "ops/op_table.h"
+#include "graph/node.h"
 
 extern const wi_op wi_op_conv, wi_op_conv_data, wi_op_conv_weight;
 

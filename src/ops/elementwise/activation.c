@@ -1,4 +1,5 @@
 /* Activations with parameters. They create nodes of other elementwise ops, which are fused as one op would be. */
+#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* Dropout: a composite, whose form for inference is its input. */
 #include "graph/scope.h"
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 #include <weft/images.h>
 
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream) {

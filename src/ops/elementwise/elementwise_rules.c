@@ -1,5 +1,6 @@
 /* The rules of elementwise ops: simplification, and the gradients of the table's rows. */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 /* ---- simplification ---- */
 

@@ -1,5 +1,8 @@
 /* weft_keep_f32: a view that mixed precision stores in f32 (plan/rewrite/order_formats.c). */
+#include "graph/graph.h"
+#include "graph/op_rules.h"
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 static void keep_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     (void)y;

@@ -2,7 +2,8 @@
 #ifndef WI_INDEX_H
 #define WI_INDEX_H
 
-#include "ops/op_table.h"
+#include "graph/node.h"
+#include <weft/indexing.h>
 
 extern const wi_op wi_op_select_rows;
 extern const wi_op wi_op_scatter_max, wi_op_scatter_min; /* -inf or inf at elements that no index names */

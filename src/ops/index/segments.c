@@ -9,6 +9,7 @@
  * The sums of a table's rows, its rows, and their replacement are nodes of their own over the segments (n) instead of the
  * table, of which a plan may make one launch (plan/group/partition_rows.c). */
 #include "ops/index/index.h"
+#include "ops/op_table.h"
 
 enum { TOKEN, BEGIN, ORDER, OF, LISTS };
 

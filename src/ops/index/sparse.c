@@ -1,6 +1,8 @@
 /* Products of a sparse matrix, given by lists of rows, columns and values, and a dense one: the rows of the dense matrix are gathered,
  * multiplied, and added by index. The gradients are computed in the same way. */
+#include "graph/origin.h"
 #include "ops/index/index.h"
+#include "ops/op_table.h"
 
 static bool is_line(const weft_tensor *x, const weft_tensor *like) {
     return x->shape.rank == 1 && x->shape.dims[0] == like->shape.dims[0];

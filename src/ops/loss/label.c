@@ -1,5 +1,6 @@
 /* Labels: a map that returns its input, and records a label that is out of range (cl_kernels/common.clh), so that the next read or wait
  * of the plan fails. */
+#include "graph/formula.h"
 #include "ops/loss/loss.h"
 #include "ops/movement/memory_order.h"
 #include <inttypes.h>

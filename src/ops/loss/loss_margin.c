@@ -1,4 +1,5 @@
 /* Losses of scores against targets of 1 and -1. */
+#include "graph/origin.h"
 #include "ops/loss/loss.h"
 
 static bool begin(

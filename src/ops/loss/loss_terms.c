@@ -1,7 +1,7 @@
 /* The terms of a loss (contract in loss_terms.h). */
+#include "ops/loss/loss_terms.h"
 #include "base/memory.h"
 #include "cl/context.h"
-#include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"
 
 /* ---- noted means ---- */

@@ -1,4 +1,5 @@
 /* Losses of vectors: cosine similarity and embedding, triplets. */
+#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 

@@ -1,5 +1,6 @@
 /* Memory order: conversions, and the rule of elementwise ops (contract in memory_order.h). */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 #include <string.h>
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {

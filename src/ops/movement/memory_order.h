@@ -6,7 +6,7 @@
 #ifndef WI_MEMORY_ORDER_H
 #define WI_MEMORY_ORDER_H
 
-#include "ops/op_table.h"
+#include "graph/rewrite.h"
 
 /* Axis i of a tensor is axis axes[i] of the node of which the tensor is a view. rank 0: the tensor is no such view. */
 typedef struct wi_memory_order {

@@ -1,6 +1,7 @@
 /* The rules of reshape, expand and concat. */
 #include "base/memory.h"
 #include "ops/movement/movement.h"
+#include "ops/op_table.h"
 
 /* ---- reshape ---- */
 

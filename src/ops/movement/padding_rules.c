@@ -1,5 +1,6 @@
 /* The rules of padded reads: pad, roll, tile and dilate. */
 #include "ops/movement/movement.h"
+#include "ops/op_table.h"
 
 /* A padded constant is a choice between two numbers by the index, which needs no memory. */
 static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {

@@ -1,5 +1,6 @@
 /* Permute, a view with the axes in another order, and functions that call it. */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 static bool permute_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {

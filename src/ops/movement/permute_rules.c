@@ -1,5 +1,6 @@
 /* The rules of permute. */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     static const uint32_t back[] = {0, WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER};

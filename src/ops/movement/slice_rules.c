@@ -1,5 +1,6 @@
 /* The rules of slice, flip and diagonal. */
 #include "ops/movement/movement.h"
+#include "ops/op_table.h"
 
 /* ---- slice ---- */
 

@@ -4,6 +4,7 @@
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
 #include "graph/length.h"
+#include "graph/origin.h"
 #include "ops/spatial.h"
 
 /* ---- nodes and gradients ---- */

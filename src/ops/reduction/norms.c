@@ -1,4 +1,5 @@
 /* Norms and logsumexp: composites, because the gradients of their formulas are not defined everywhere. */
+#include "graph/origin.h"
 #include "ops/reduction/reduce.h"
 #include <math.h>
 

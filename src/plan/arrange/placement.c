@@ -176,8 +176,8 @@ static size_t lowest_offset(const chunk_content *c, const wi_place *place) {
 }
 
 static weft_status insert(wi_placement *m, chunk_content *c, const wi_place *place) {
-    WI_TRY(wi_grow(m->partition->request->allocator, (void **)&c->spans, &c->capacity, c->count + 1,
-        sizeof *c->spans));
+    WI_TRY(wi_grow(
+        m->partition->request->allocator, (void **)&c->spans, &c->capacity, c->count + 1, sizeof *c->spans));
     size_t at = c->count++;
     for (; at > 0 && c->spans[at - 1].offset > place->offset; at--) c->spans[at] = c->spans[at - 1];
     c->spans[at] = (span){place->offset, place->offset + wi_aligned_bytes(place->bytes), place};

@@ -1,8 +1,8 @@
 /* Chooses the passes that are dumped, and writes their files (contract in dump.h). */
+#include "plan/describe/dump.h"
 #include "base/platform.h"
 #include "cl/context.h"
 #include "plan/compiled_plan.h"
-#include "plan/describe/dump.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The code of each step of a plan (contract in code.h). */
-#include "base/platform.h"
 #include "plan/emit/code.h"
+#include "base/platform.h"
 
 /* ---- steps ---- */
 

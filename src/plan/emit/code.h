@@ -86,8 +86,6 @@ typedef struct wi_code {
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* no two are equal */
     size_t piece_count, piece_capacity;
-    wi_key_map kernels; /* by implementation and site */
-    bool draws;         /* a kernel op draws random numbers */
 } wi_code;
 
 weft_status wi_plan_code(const wi_schedule *schedule, wi_code *code);

@@ -11,8 +11,8 @@ weft_status wi_add_piece(wi_code *code, const wi_text *text, unsigned needs, int
         if (wi_cache_key_equal(code->pieces[*index].hash, hash)) return WEFT_OK;
     char *const own = wi_arena_take(request->arena, text->length + 1);
     if (!own) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_grow(request->allocator, (void **)&code->pieces, &code->piece_capacity,
-        code->piece_count + 1, sizeof *code->pieces));
+    WI_TRY(wi_grow(request->allocator, (void **)&code->pieces, &code->piece_capacity, code->piece_count + 1,
+        sizeof *code->pieces));
     memcpy(own, text->data, text->length);
     wi_code_piece *const piece = &code->pieces[code->piece_count++];
     *piece = (wi_code_piece){.text = own, .length = text->length, .needs = needs, .hash = hash};

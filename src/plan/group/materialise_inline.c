@@ -12,6 +12,7 @@
  * known before any step exists: the map is inline unless storing it, with one more launch, takes less time. */
 #include "cl/device_profile.h"
 #include "cl/opened_device.h"
+#include "graph/formula.h"
 #include "ops/ops.h"
 #include "plan/layout/loops.h"
 #include <math.h>

@@ -18,7 +18,6 @@
 #ifndef WI_PARTITION_H
 #define WI_PARTITION_H
 
-#include "base/key_map.h"
 #include "cl/max_devices.h"
 #include "kernels/product/gemm.h"
 #include "plan/rewrite/order.h"
@@ -143,7 +142,8 @@ typedef struct wi_step {
      * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
     wi_extent source_extent;
     int computed;
-    const struct wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
+    const struct wi_selection
+        *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
 } wi_step;
 
 typedef struct wi_assignment {
@@ -166,12 +166,12 @@ typedef struct wi_partition {
     int *output_values;                    /* by output: its value; -1: the output is an assignment */
     /* By device index: the storage of the fault slots; -1: no step of the device reports faults. */
     int faults[WI_MAX_DEVICES];
-    int fault_count;       /* slots; a slot has the same number on all devices */
-    wi_key_map selections; /* the selections of select.c, by site */
-    bool *assigned;        /* by block of the graph: the plan writes to the block */
-    int device;            /* device index of the node that is taken: new steps and storages are there */
-    bool draws;            /* the plan computes random numbers */
-    bool trains;           /* the plan assigns to parameters */
+    int fault_count;               /* slots; a slot has the same number on all devices */
+    struct wi_key_map *selections; /* the selections of select.c, by site */
+    bool *assigned;                /* by block of the graph: the plan writes to the block */
+    int device;  /* device index of the node that is taken: new steps and storages are there */
+    bool draws;  /* the plan computes random numbers */
+    bool trains; /* the plan assigns to parameters */
     /* Bit i is set if the plan uses clock i of the graph, which each run advances. */
     uint64_t clocks;
 } wi_partition;
@@ -206,8 +206,8 @@ bool wi_changes_device(const wi_partition *p, const wi_step *step);
 bool wi_step_is_library(const wi_step *step);
 /* For PRODUCT and KERNEL steps: the site for selection. The first member and the sources must be set. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step);
-/* Adds to the key all that the choice and the preparation of an implementation depend on. */
-void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site);
+/* Adds to the key (base/key_map.h) all that the choice and the preparation of an implementation depend on. */
+void wi_key_add_site(struct wi_key_map *map, const wi_device *device, const wi_kernel_site *site);
 /* PRODUCT steps: can the epilogue address the operand as (batch, row, column)? *merged gets its strides, broadcast to the result. */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);

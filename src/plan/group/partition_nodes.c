@@ -6,6 +6,7 @@
  * its step reads it.
  *
  * Decisions depend on general sizes (graph/shape.h) only, so that plans of all batch sizes have the same steps. */
+#include "base/key_map.h"
 #include "graph/graph.h"
 #include "ops/ops.h"
 #include "plan/group/partition.h"
@@ -70,12 +71,12 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     const wi_request *request = order->request;
     *p = (wi_partition){.request = request, .order = order};
     for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
-    wi_key_map_init(&p->selections, request->arena);
+    p->selections = wi_key_map_new(request->arena);
     WI_TRY(wi_grow(request->allocator, (void **)&p->values, &p->value_capacity,
         order->count + order->count / 8, sizeof *p->values)); /* room for values that later passes add */
     p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
-    if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
+    if (!p->selections || !p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     WI_TRY(find_assigned(p));
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));

@@ -1,6 +1,7 @@
 /* Matrix products and convolutions. Their operands are stored values. */
 #include "kernels/convolution/conv_product.h"
 #include "plan/group/partition.h"
+#include <weft/ops.h>
 
 /* ---- layouts ---- */
 

@@ -38,8 +38,8 @@ weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout) {
 /* ---- values, storages and steps ---- */
 
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
-    WI_TRY(wi_grow(p->request->allocator, (void **)&p->values, &p->value_capacity,
-        p->value_count + 1, sizeof *p->values));
+    WI_TRY(wi_grow(p->request->allocator, (void **)&p->values, &p->value_capacity, p->value_count + 1,
+        sizeof *p->values));
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
     const wi_sizes *const sizes = sizes_of(p, &node->shape);
@@ -59,8 +59,8 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
 }
 
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index) {
-    WI_TRY(wi_grow(p->request->allocator, (void **)&p->storages, &p->storage_capacity,
-        p->storage_count + 1, sizeof *p->storages));
+    WI_TRY(wi_grow(p->request->allocator, (void **)&p->storages, &p->storage_capacity, p->storage_count + 1,
+        sizeof *p->storages));
     *index = (int)p->storage_count++;
     p->storages[*index] = (wi_storage){.kind = kind, .device = p->device, .bytes = bytes, .alias = -1};
     return WEFT_OK;
@@ -82,8 +82,8 @@ weft_status wi_take_fault(wi_partition *p, int value, int first, int count) {
 }
 
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index) {
-    WI_TRY(wi_grow(p->request->allocator, (void **)&p->steps, &p->step_capacity, p->step_count + 1,
-        sizeof *p->steps));
+    WI_TRY(wi_grow(
+        p->request->allocator, (void **)&p->steps, &p->step_capacity, p->step_count + 1, sizeof *p->steps));
     wi_step *step = wi_arena_take(p->request->arena, sizeof *step);
     if (!step) return WEFT_ERROR_MEMORY;
     step->kind = kind;

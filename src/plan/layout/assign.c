@@ -111,8 +111,7 @@ static weft_status add_reading(
     readings *r, const wi_partition *p, const bool *assigned, int step, int value) {
     const int storage = value >= 0 ? wi_base_storage(p, value) : -1;
     if (storage < 0 || !assigned[storage]) return WEFT_OK;
-    WI_TRY(
-        wi_grow(p->request->allocator, (void **)&r->of, &r->capacity, r->count + 1, sizeof *r->of));
+    WI_TRY(wi_grow(p->request->allocator, (void **)&r->of, &r->capacity, r->count + 1, sizeof *r->of));
     reading *const own = &r->of[r->count++];
     *own = (reading){.storage = storage, .step = step, .span = wi_span_of(&p->values[value])};
     return WEFT_OK;

@@ -1,6 +1,7 @@
 /* Sweeps over the space: how many a loop needs, and which value one sweep stages for later ones. */
 #include "cl/device_profile.h"
 #include "cl/opened_device.h"
+#include "graph/formula.h"
 #include "plan/layout/loops.h"
 
 bool wi_is_reduction(const wi_value *value) {

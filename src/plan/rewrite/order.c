@@ -1,12 +1,13 @@
 /* Rewrites the nodes of the outputs and orders them, inputs before their users. A plan for training also gets the assignments that
  * composites do (running statistics of a norm). The order depends only on the graph, so that all plans of a graph have the same
  * structure. */
+#include "plan/rewrite/order.h"
 #include "base/integers.h"
 #include "cl/opened_device.h"
+#include "graph/graph.h"
 #include "graph/rewrite.h"
 #include "kernels/registry.h"
 #include "ops/movement/memory_order.h"
-#include "plan/rewrite/order.h"
 #include <string.h>
 
 /* ---- rewriting ---- */

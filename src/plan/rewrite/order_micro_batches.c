@@ -7,8 +7,8 @@
  *
  * Maps and views of divided nodes are divided, too, so that they are fused as usual. Results of reductions, contractions and kernel ops
  * that fit in a buffer are joined; each part is computed directly in the joined memory. */
-#include "ops/op_table.h"
 #include "plan/rewrite/order_micro_batches.h"
+#include "ops/op_table.h"
 #include <stdio.h>
 
 /* ---- whole nodes and parts ---- */

@@ -5,11 +5,11 @@
  * over the axis that is cut. A result that fits in a buffer is joined in memory if another op than a map reads it: bias and activation
  * are still computed by the product's epilogue. A gradient as large as the variable is computed in the pieces to which it is assigned.
  * The resulting nodes are ordinary ones, and later passes do not know about pieces. */
+#include "plan/rewrite/order_pieces.h"
 #include "base/integers.h"
 #include "cl/buffer.h"
 #include "cl/opened_device.h"
 #include "ops/op_table.h"
-#include "plan/rewrite/order_pieces.h"
 #include <stdio.h>
 
 /* ---- whole nodes and ranges ---- */

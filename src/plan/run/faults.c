@@ -1,6 +1,7 @@
 /* Faults: errors in the data that kernels report. */
 #include "cl/driver.h"
 #include "cl/waiting.h"
+#include "graph/origin.h"
 #include "plan/compiled_plan.h"
 
 enum { FAULTS_READ = 64 };

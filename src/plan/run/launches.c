@@ -1,9 +1,9 @@
 /* Creates the launches of each step: kernels with all arguments set. */
+#include "plan/run/launches.h"
 #include "base/integers.h"
 #include "cl/opened_device.h"
 #include "cl/program.h"
 #include "kernels/candidates.h"
-#include "plan/run/launches.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -15,8 +15,8 @@ static const wi_request *request_of(const wi_launches *l) {
 
 static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     const wi_request *request = request_of(l);
-    WI_TRY(wi_grow(
-        request->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
+    WI_TRY(
+        wi_grow(request->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};

@@ -1,6 +1,6 @@
 /* Records the launches of a run that is profiled (contract in profiler.h). */
-#include "base/platform.h"
 #include "plan/run/profiler.h"
+#include "base/platform.h"
 
 wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launch) {
     if (profiler->count == profiler->capacity) return NULL;

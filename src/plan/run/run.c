@@ -1,4 +1,5 @@
 /* A run enqueues the prepared launches. It allocates no memory and builds no strings. */
+#include "base/platform.h"
 #include "base/process.h"
 #include "cl/device_copy.h"
 #include "cl/device_progress.h"

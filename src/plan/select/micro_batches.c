@@ -1,6 +1,6 @@
 /* The number of micro-batches that a plan needs (contract in micro_batches.h). order_micro_batches.c divides the nodes. */
-#include "cl/buffer.h"
 #include "plan/select/micro_batches.h"
+#include "cl/buffer.h"
 
 #include "base/integers.h"
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* How the work of each step is divided (contract in schedule.h). */
+#include "plan/select/schedule.h"
 #include "base/integers.h"
+#include "base/key_map.h"
 #include "cl/opened_device.h"
 #include "kernels/candidates.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/accumulators.h"
-#include "plan/select/schedule.h"
 #include <math.h>
 
 /* Products of dimensions of a loop's space, at the actual batch size. */
@@ -160,12 +161,12 @@ static weft_status prepare_kernel(wi_schedule *schedule, const wi_step *step) {
     wi_kernel_site site = wi_step_site(p, step);
     site.quads = step->kind == WI_STEP_PRODUCT &&
                  wi_step_elements(schedule->loops->partition, &schedule->loops->of[step->index]) > 1;
-    wi_key_begin(&schedule->kernels);
-    wi_key_add(&schedule->kernels, site.quads);
-    wi_key_add_address(&schedule->kernels, step->selection->chosen);
-    wi_key_add_address(&schedule->kernels, step->selection->variant);
-    wi_key_add_site(&schedule->kernels, wi_step_device(p, step), &site);
-    void **const prepared = wi_key_end(&schedule->kernels);
+    wi_key_begin(schedule->kernels);
+    wi_key_add(schedule->kernels, site.quads);
+    wi_key_add_address(schedule->kernels, step->selection->chosen);
+    wi_key_add_address(schedule->kernels, step->selection->variant);
+    wi_key_add_site(schedule->kernels, wi_step_device(p, step), &site);
+    void **const prepared = wi_key_end(schedule->kernels);
     if (!prepared) return WEFT_ERROR_MEMORY;
     if (!*prepared) WI_TRY(prepare_for_site(schedule, step->selection, &site, prepared));
     schedule->of[step->index].kernel = *prepared;
@@ -308,9 +309,9 @@ static weft_status schedule_step(wi_schedule *schedule, const wi_step *step) {
 weft_status wi_plan_schedule(const wi_loops *loops, wi_schedule *schedule) {
     const wi_partition *p = loops->partition;
     *schedule = (wi_schedule){.loops = loops};
-    wi_key_map_init(&schedule->kernels, p->request->arena);
+    schedule->kernels = wi_key_map_new(p->request->arena);
     schedule->of = wi_arena_take(p->request->arena, p->step_count * sizeof *schedule->of);
-    if (!schedule->of) return WEFT_ERROR_MEMORY;
+    if (!schedule->kernels || !schedule->of) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < p->step_count; i++) WI_TRY(schedule_step(schedule, p->steps[i]));
     return WEFT_OK;
 }

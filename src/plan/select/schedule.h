@@ -18,9 +18,9 @@ enum {
 struct wi_kernel_plan; /* kernels/kernel_plan.h */
 
 typedef struct wi_step_schedule {
-    struct wi_kernel_plan *kernel;      /* PRODUCT and KERNEL: launches and macros; NULL: a library's kernel */
-    int work[WI_WORK_NUMBERS];   /* LOOP: the division of the work */
-    size_t items, combine_items; /* LOOP: work-items of the loop's launch, and of `combine` */
+    struct wi_kernel_plan *kernel; /* PRODUCT and KERNEL: launches and macros; NULL: a library's kernel */
+    int work[WI_WORK_NUMBERS];     /* LOOP: the division of the work */
+    size_t items, combine_items;   /* LOOP: work-items of the loop's launch, and of `combine` */
     size_t scratch_bytes;
     size_t cell_bytes; /* cells (placement.h) in which the launch joins its splits; 0: it needs none */
     /* The first `fixed_launches` launches are fixed (fixed.c). They fill the first `fixed_bytes` of the scratch memory, for all runs. */
@@ -33,9 +33,9 @@ typedef struct wi_step_schedule {
 
 typedef struct wi_schedule {
     const wi_loops *loops;
-    wi_step_schedule *of; /* by step */
-    wi_key_map kernels;   /* by implementation and site */
-    bool draws;           /* a kernel op takes random numbers */
+    wi_step_schedule *of;       /* by step */
+    struct wi_key_map *kernels; /* by implementation and site */
+    bool draws;                 /* a kernel op takes random numbers */
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_loops *loops, wi_schedule *schedule);

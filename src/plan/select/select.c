@@ -1,5 +1,6 @@
 /* The selection of an implementation for each contraction and kernel op (kernels/selection.h). The partition selects as soon as the layouts
  * of a step's operands are known, and before maps join the step's epilogue, because not every implementation has an epilogue. */
+#include "base/key_map.h"
 #include "cl/opened_device.h"
 #include "kernels/candidates.h"
 #include "kernels/implementation.h"
@@ -88,9 +89,9 @@ static weft_status select_for_site(
 weft_status wi_select_for(wi_partition *p, wi_step *step) {
     const wi_kernel_site site = wi_step_site(p, step);
     wi_device *const device = wi_step_device(p, step);
-    wi_key_begin(&p->selections);
-    wi_key_add_site(&p->selections, device, &site);
-    void **const known = wi_key_end(&p->selections);
+    wi_key_begin(p->selections);
+    wi_key_add_site(p->selections, device, &site);
+    void **const known = wi_key_end(p->selections);
     if (!known) return WEFT_ERROR_MEMORY;
     if (!*known) WI_TRY(select_for_site(p, device, &site, known));
     step->selection = *known;

@@ -24,8 +24,8 @@ static bool is_written(const check *c, int value, int place) {
 static weft_status write_value(check *c, const wi_run *run, int value) {
     const int place = wi_place_of_value(c->runs, run, value, NULL);
     if (is_written(c, value, place)) return WEFT_OK;
-    WI_TRY(wi_grow(c->partition->request->allocator, (void **)&c->list, &c->capacity, c->count + 1,
-        sizeof *c->list));
+    WI_TRY(wi_grow(
+        c->partition->request->allocator, (void **)&c->list, &c->capacity, c->count + 1, sizeof *c->list));
     c->list[c->count++] = (written){value, place};
     return WEFT_OK;
 }

@@ -4,6 +4,7 @@
 /* test slow gpu:optimised */
 /* test.indices64.gpu WEFT_TEST_INDICES=64 WEFT_CONV=conv_naive reduced */
 /* test.{least,processor} device={} reduced short_launches */
+#include "kernels/candidates.h"
 #include "support/fixture.h"
 
 #include "cl/context.h"
