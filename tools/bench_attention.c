@@ -4,7 +4,6 @@
 #include "bench_attention.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
-#include "graph/graph.h"
 #include <stdio.h>
 #include <weft/weft.h>
 

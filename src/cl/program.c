@@ -4,7 +4,6 @@
  * build, because some drivers compile a kernel only at its first launch. */
 #include "cl/program.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/platform.h"
 
 #include "cl/build_log.h"

@@ -1,6 +1,5 @@
 /* Removes what a failed call has added to a graph (contract in attempt.h). */
 #include "graph/attempt.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include "graph/variable_names.h"
 

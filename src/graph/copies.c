@@ -1,9 +1,7 @@
 /* Copies on the device: of a variable to another, and snapshots of everything that training changes (contract in graph.h). */
-#include "base/memory.h"
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/launch.h"
-#include "cl/opened_device.h"
 #include "graph/host_state.h"
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Graphs: creation and release, precision, attachments (contract in graph.h). */
 #include "graph/graph.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include "graph/variable_names.h"
 #include <string.h>

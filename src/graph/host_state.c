@@ -1,6 +1,5 @@
 /* States of a training in host memory (contract in host_state.h). */
 #include "graph/host_state.h"
-#include "base/memory.h"
 #include "cl/context.h"
 
 typedef struct wi_host_copy {

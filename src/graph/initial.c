@@ -3,7 +3,6 @@
 #include "graph/initial.h"
 #include "base/draws.h"
 #include "base/integers.h"
-#include "base/memory.h"
 #include "base/philox.h"
 #include "cl/context.h"
 #include "graph/length.h"

@@ -1,6 +1,5 @@
 /* The origins of nodes and errors (contract in origin.h). */
 #include "graph/origin.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include "graph/graph.h"
 #include <ctype.h>

@@ -1,7 +1,5 @@
 /* Scopes: the prefix of names, and whether an existing name means the existing variable (contract in graph.h). */
 #include "graph/scope.h"
-#include "base/memory.h"
-#include "graph/origin.h"
 #include "graph/variable_names.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,8 @@
 /* Sources (inputs, parameters, states), and generators that belong to no family of ops: constants and coordinates. */
-#include "base/memory.h"
 #include "cl/buffer.h"
 #include "cl/context.h"
 #include "graph/initial.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <math.h>

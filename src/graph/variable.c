@@ -1,5 +1,4 @@
 /* The memory of parameters and states: blocks, which are created and filled when they are first needed. */
-#include "base/memory.h"
 #include "base/pattern.h"
 #include "base/process.h"
 #include "cl/context.h"

@@ -1,6 +1,5 @@
 /* The hash table of names (contract in variable_names.h). */
 #include "graph/variable_names.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include <string.h>
 #include <xxhash.h>

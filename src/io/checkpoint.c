@@ -1,7 +1,6 @@
 /* weft_checkpoint_save and weft_checkpoint_load: checkpoints of a graph and of the caller's tensors, without a trainer. */
 #include "base/platform.h"
 #include "cl/context.h"
-#include "graph/graph.h"
 #include "io/checkpoint_extras.h"
 #include "io/graph_state.h"
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "graph/dtype.h"
-#include "graph/graph.h"
 #include "io/graph_state.h"
 #include "io/name_choice.h"
 #include "io/safetensors_write.h"

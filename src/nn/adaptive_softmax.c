@@ -12,9 +12,7 @@
  * The sizes of a plan are fixed, but the number of labels in a tail depends on the data. A tail is therefore computed
  * for the fraction `capacity` of the rows: wi_chosen_rows gathers the rows whose label is in the tail, and fills up
  * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
-#include "base/memory.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"

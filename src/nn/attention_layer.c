@@ -1,5 +1,4 @@
 /* Multi-head attention (A. Vaswani et al. 2017) with the parameters of torch.nn.MultiheadAttention. */
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include "ops/attention/attention.h"
 #include "ops/op_table.h"

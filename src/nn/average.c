@@ -2,7 +2,6 @@
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/launch.h"
-#include "cl/opened_device.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 

@@ -1,5 +1,4 @@
 /* Convolution layers: their parameters have PyTorch's shapes and initial values. */
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* The embedding layers: a parameter (vocabulary, width) whose rows are gathered by token. */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"

@@ -1,6 +1,5 @@
 /* Parameter groups and freezing. The rate factor and the weight decay of each parameter become one number per row of
  * the flat tensors (1/16 of their elements), and only if the parameters of an update differ. */
-#include "base/memory.h"
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/length.h"

@@ -1,5 +1,4 @@
 /* Names and parameters of layers, and the linear and bilinear layers. */
-#include "graph/origin.h"
 #include "graph/scope.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>

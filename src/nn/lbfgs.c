@@ -1,11 +1,9 @@
 /* L-BFGS (contract in vectors.h): the two-loop recursion that computes the direction from the history (Nocedal and
  * Wright 2006, algorithm 7.4), the line search, and the conditions that end a step. */
 #include "nn/lbfgs.h"
-#include "base/memory.h"
 #include "base/options.h"
 #include "cl/context.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "nn/line_search.h"
 #include <float.h>
 #include <math.h>

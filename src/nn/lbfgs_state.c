@@ -1,6 +1,4 @@
 /* The part of an L-BFGS optimizer that checkpoints and snapshots save (contract in lbfgs.h). */
-#include "base/log.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include "nn/lbfgs.h"
 #include <math.h>

@@ -1,6 +1,5 @@
 /* The table of the networks of models.h, and the checks of their arguments. */
 #include "nn/model.h"
-#include "graph/origin.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

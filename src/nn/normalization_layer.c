@@ -1,5 +1,4 @@
 /* Norm layers: their parameters, running statistics and names. */
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include <stdio.h>
 #include <weft/nn.h>

@@ -1,9 +1,7 @@
 /* Optimizers as objects: their states, and the steps that use them (contract in nn.h). */
-#include "base/memory.h"
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
-#include "graph/origin.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"

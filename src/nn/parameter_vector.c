@@ -1,9 +1,7 @@
 /* The trainable parameters as one vector, and the gradient of a loss with regard to it (contract in vectors.h). */
 #include "nn/parameter_vector.h"
-#include "base/memory.h"
 #include "base/pattern.h"
 #include "cl/context.h"
-#include "graph/origin.h"
 #include <string.h>
 
 size_t wi_elements_of(const weft_tensor *parameter) {

@@ -1,5 +1,4 @@
 /* Layers that compute one recurrent step, with the parameters of torch.nn.LSTMCell, GRUCell and RNNCell. */
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>

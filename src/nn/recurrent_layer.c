@@ -1,5 +1,4 @@
 /* LSTM, GRU and RNN layers with the parameters of torch.nn.LSTM, GRU and RNN. */
-#include "graph/origin.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>

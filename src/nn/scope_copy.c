@@ -1,8 +1,6 @@
 /* weft_scope_copy: the variables of a scope follow those of another scope (contract in graph.h). Parameters that lie
  * side by side in both scopes share one assignment over the flat tensor. */
-#include "base/memory.h"
 #include "cl/context.h"
-#include "graph/origin.h"
 #include "nn/fraction.h"
 #include "ops/op_table.h"
 #include <string.h>

@@ -4,7 +4,6 @@
  * update the whole network and the planner fuses them into one launch. Before the optimizer's rule (update_rules.c)
  * come accumulation (run_count.c), clipping by value, clipping by norm and coupled decay, in this order; after the
  * rule come the average, and the choice of the old values in runs that only accumulate or in which no label counts. */
-#include "base/memory.h"
 #include "cl/context.h"
 #include "nn/fraction.h"
 #include "nn/update_rules.h"

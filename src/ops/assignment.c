@@ -1,5 +1,4 @@
 /* Assignments to variables, and the gradients of parameters as one tensor, which updates read. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 
 static const char what_is_assigned[] = "use the gradient of the assigned value";

@@ -1,9 +1,7 @@
 /* Automatic differentiation: visits the nodes between the loss and the given tensors, the newest first, and calls each op's backward
  * rule, which creates ordinary nodes for the gradients of the inputs. */
-#include "base/memory.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
-#include "graph/origin.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>

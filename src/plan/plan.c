@@ -1,5 +1,4 @@
 /* Creates a plan by running the passes in order, and releases it. */
-#include "base/log.h"
 #include "cl/context.h"
 #include "plan/compiled_plan.h"
 

@@ -1,8 +1,6 @@
 /* State that a training step carries over to the next step (contract in weft/text.h). */
-#include "base/memory.h"
 #include "cl/context.h"
 #include "graph/graph.h"
-#include "graph/origin.h"
 #include <inttypes.h>
 #include <weft/text.h>
 

@@ -1,6 +1,5 @@
 /* Columns of a dataset feed inputs of a graph (contract in feed.h). */
 #include "train/feed.h"
-#include "graph/graph.h"
 #include "ops/op_table.h"
 #include "train/loss_inputs.h"
 #include <inttypes.h>

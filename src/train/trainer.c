@@ -5,7 +5,6 @@
 #include "cl/context.h"
 #include "graph/attempt.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/prediction_form.h"
 #include "train/trainer_shared.h"
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "base/median.h"
 #include "base/platform.h"
 #include "base/process.h"
-#include "graph/graph.h"
 #include "io/output_check.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"

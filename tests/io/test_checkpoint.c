@@ -2,7 +2,6 @@
  * every optimizer and its options, dropout, batch norm and carried state; extras; names in the file. */
 /* test slow */
 #include "base/platform.h"
-#include "graph/graph.h"
 #include "io/checkpoint_file.h"
 #include "support/checks.h"
 #include "support/fixture.h"

@@ -1,7 +1,6 @@
 /* Tiles whose blocks come by asynchronous copies (docs/decisions/products.md), against the naive kernels, by both
  * models of the instructions: what is right when all copies are made at once and when they are made at the last moment needs no luck.
  * And what serves where the instructions fail. A tuning choice for each site brings the variant into the plan. */
-#include "kernels/candidates.h"
 #include "kernels/selection.h"
 #include "support/fixture.h"
 

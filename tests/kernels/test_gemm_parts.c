@@ -4,7 +4,6 @@
 /* test.model formats WEFT_MATRIX_ENGINES=model */
 #include "cl/context.h"
 #include "cl/matrix_engine.h"
-#include "cl/opened_device.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/registry.h"

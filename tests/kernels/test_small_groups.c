@@ -2,7 +2,6 @@
  * with larger groups. What the kernels of class cpu ask for is 1. */
 /* test slow */
 #include "cl/context.h"
-#include "cl/opened_device.h"
 #include "support/fixture.h"
 
 #include "ops/index/index.h"

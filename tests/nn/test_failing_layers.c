@@ -3,7 +3,6 @@
 /* test once */
 #include "support/fixture.h"
 
-#include "graph/graph.h"
 #include "support/scarce_graph.h"
 #include <string.h>
 

@@ -3,7 +3,6 @@
 /* test slow */
 #include "support/fixture.h"
 
-#include "graph/graph.h"
 #include <string.h>
 #include <weft/weft.h>
 

@@ -3,7 +3,6 @@
 /* test slow once */
 #include "cl/context.h"
 #include "cl/program.h"
-#include "graph/graph.h"
 #include "support/fixture.h"
 #include <math.h>
 

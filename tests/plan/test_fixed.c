@@ -1,7 +1,6 @@
 /* What an inference plan computes once: packed weights and steps on variables alone. Every way to write a variable must
  * reach a plan that has run before: its results are compared, bit by bit, with those of a plan made after the write. */
 /* test slow */
-#include "graph/graph.h"
 #include "ops/op_table.h"
 #include "support/fixture.h"
 

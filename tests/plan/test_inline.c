@@ -1,6 +1,5 @@
 /* What is stored by one step for others, and what they compute for themselves: as the device's profile has it. */
 #include "cl/context.h"
-#include "cl/opened_device.h"
 #include "ops/ops.h"
 #include "support/fixture.h"
 

@@ -1,7 +1,6 @@
 /* Plans on two devices: the same bits as on one, transfers with exact bytes, memory of each device, errors. */
 /* test once slow */
 #include "cl/context.h"
-#include "cl/opened_device.h"
 #include "graph/graph.h"
 #include "support/two_devices.h"
 

@@ -5,7 +5,6 @@
 #include "cl/context.h"
 #include "cl/program.h"
 #include "graph/graph.h"
-#include "kernels/candidates.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "kernels/selection.h"

@@ -1,7 +1,6 @@
 /* See two_devices.h. */
 #include "support/two_devices.h"
 #include "cl/context.h"
-#include "cl/opened_device.h"
 #include "graph/graph.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* Plans and runs programs: see random_program.h. */
-#include "graph/graph.h"
 #include "ops/op_table.h"
 #include "oracle/dtype_values.h"
 #include "random/trained.h"

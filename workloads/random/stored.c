@@ -4,7 +4,6 @@
  * stored in the format: so the library's own rules carry what rounding does to each result of the forward and the backward pass, at
  * the sources of the program. A slope that is computed from a rounded result, as 1 - y² where y is almost 1, moves as far as it may
  * in the program itself. */
-#include "graph/graph.h"
 #include "ops/op_table.h"
 #include "random/trained.h"
 #include <stdio.h>

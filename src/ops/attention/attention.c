@@ -8,7 +8,6 @@
 #include "ops/attention/attention.h"
 #include "base/integers.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "graph/scope.h"
 #include "ops/op_table.h"
 #include <math.h>

@@ -1,6 +1,5 @@
 /* Attention with a cache of keys and values (contract in ops.h). New rows are written to the caches in place, and queries attend to the
  * rows up to their own positions. Positions are data, so that one plan decodes a whole text. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 
 typedef struct caches {

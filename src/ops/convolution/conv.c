@@ -2,8 +2,6 @@
  * conv_data as matrix products over windows (kernels/convolution/conv_product.h), conv_weight has kernels of its own
  * (kernels/convolution/conv_weight.c). */
 #include "ops/convolution/conv.h"
-#include "graph/op_rules.h"
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include "ops/spatial.h"
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* Activations with parameters. They create nodes of other elementwise ops, which are fused as one op would be. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <math.h>
 

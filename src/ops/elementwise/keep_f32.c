@@ -1,6 +1,4 @@
 /* weft_keep_f32: a view that mixed precision stores in f32 (plan/rewrite/order_formats.c). */
-#include "graph/graph.h"
-#include "graph/op_rules.h"
 #include "ops/movement/memory_order.h"
 #include "ops/op_table.h"
 

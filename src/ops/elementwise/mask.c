@@ -1,6 +1,5 @@
 /* Triangles, masks, one-hot rows, and tensors that depend only on the index: maps of coordinates, which are fused with their readers
  * and need no memory. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <math.h>
 

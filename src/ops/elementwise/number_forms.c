@@ -1,6 +1,5 @@
 /* Binary ops with a number: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)), and weft_number_<op>(number, a)
  * is weft_<op>(weft_number(a, number), a), except that the number is an f32 if a is a 16-bit float. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -3,8 +3,6 @@
  *
  * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there
  * is one, the token whose row gets no gradient. */
-#include "graph/op_rules.h"
-#include "graph/origin.h"
 #include "ops/index/index.h"
 #include "ops/op_table.h"
 #include <inttypes.h>

@@ -2,7 +2,6 @@
  * begins at an offset, and its rows are added by index.
  *
  *     offsets   0 2 2     tokens   7 3 5 1 4     bag of each   0 0 2 2 2     the second bag is empty */
-#include "graph/origin.h"
 #include "ops/index/index.h"
 #include "ops/op_table.h"
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* Gathers and sums by index, which are the gradients of each other. Kernels: gather.cl, scatter.cl, lists_cpu.cl, and segments_gpu.cl,
  * which reads the order of the index as a third input. */
 #include "ops/index/index.h"
-#include "graph/origin.h"
 #include "ops/op_table.h"
 
 /* ---- gradients ---- */

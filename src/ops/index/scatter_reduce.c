@@ -1,5 +1,4 @@
 /* Elements of a source reduced into the elements of x that an index names: sums, means, maxima and minima. Kernel: scatter.cl. */
-#include "graph/origin.h"
 #include "ops/index/index.h"
 #include "ops/op_table.h"
 

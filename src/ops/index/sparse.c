@@ -1,6 +1,5 @@
 /* Products of a sparse matrix, given by lists of rows, columns and values, and a dense one: the rows of the dense matrix are gathered,
  * multiplied, and added by index. The gradients are computed in the same way. */
-#include "graph/origin.h"
 #include "ops/index/index.h"
 #include "ops/op_table.h"
 

@@ -3,7 +3,6 @@
  * The nodes are the losses of single examples, whose class axis has size 1; other nodes reduce them. The inputs are x (batch, classes,
  * ...), the labels, and class weights if they are given. */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
 #include "ops/prediction_form.h"

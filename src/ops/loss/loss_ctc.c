@@ -2,7 +2,6 @@
  *
  * The node ctc is the losses of the examples. A plan for inference replaces it by a kernel that computes only the losses, and a plan
  * for training by a slice of the tables of the examples, which the gradient also reads. */
-#include "graph/origin.h"
 #include "ops/loss/ctc.h"
 #include "ops/loss/loss.h"
 #include "ops/prediction_form.h"

@@ -1,5 +1,4 @@
 /* Losses of scores against targets of 1 and -1. */
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 
 static bool begin(

@@ -1,6 +1,5 @@
 /* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The forms of the former are composites, because
  * their gradients in closed form neither overflow nor lose digits. */
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include "ops/prediction_form.h"
 #include <math.h>

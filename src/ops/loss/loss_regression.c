@@ -1,6 +1,5 @@
 /* Losses of regression: squared, absolute, Huber, and the negative log-likelihoods of Poisson and normal distributions. */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 #include <math.h>

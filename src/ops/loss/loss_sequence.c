@@ -1,6 +1,5 @@
 /* Cross-entropy of sequences, with classes on the last axis as in the result of recurrent layers, and a mask or lengths. It calls
  * weft_cross_entropy_loss with (positions, classes). */
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 
 enum { IGNORED = -100 }; /* PyTorch's default */

@@ -1,6 +1,5 @@
 /* The terms of a loss (contract in loss_terms.h). */
 #include "ops/loss/loss_terms.h"
-#include "base/memory.h"
 #include "cl/context.h"
 #include "ops/op_table.h"
 

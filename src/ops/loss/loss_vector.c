@@ -1,5 +1,4 @@
 /* Losses of vectors: cosine similarity and embedding, triplets. */
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 

@@ -1,6 +1,5 @@
 /* The mean of the elements that a mask selects: their sum divided by their number. Other elements are replaced by 0 and not multiplied by
  * 0, because they may be NaN. */
-#include "graph/origin.h"
 #include "ops/loss/loss.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/reduction/reduce.h"

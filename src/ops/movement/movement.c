@@ -1,7 +1,5 @@
 /* Reshape and expand, which are views, and concat, whose inputs the planner computes directly in the memory of the result. */
 #include "ops/movement/movement.h"
-#include "base/memory.h"
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <string.h>
 

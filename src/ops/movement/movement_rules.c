@@ -1,5 +1,4 @@
 /* The rules of reshape, expand and concat. */
-#include "base/memory.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 

@@ -1,8 +1,6 @@
 /* Pad, roll, tile, and dilate, the gradient of a slice. Each is one node that reads its input padded (wi_padding_mode), so that one
  * kernel pads any number of axes and computes the maps and reductions that follow. The input must be in memory, and kernels read
  * nothing outside of it. */
-#include "graph/graph.h"
-#include "graph/origin.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 

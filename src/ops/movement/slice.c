@@ -1,5 +1,4 @@
 /* Slice, split, flip and diagonal: views, whose strides may be negative. */
-#include "graph/origin.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 

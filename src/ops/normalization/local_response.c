@@ -1,7 +1,6 @@
 /* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the last axis in memory, so
  * that the forward pass is one map and the gradient two. */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 

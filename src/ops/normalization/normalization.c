@@ -13,7 +13,6 @@
  *
  * A plan visits inputs in the order in which expressions name them. Values for each channel are named before values for each element,
  * so that the plan adds the elements to the right step. */
-#include "graph/origin.h"
 #include "graph/rewrite.h"
 #include "graph/scope.h"
 #include "ops/normalization/normalization_shared.h"

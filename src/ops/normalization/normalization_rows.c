@@ -5,7 +5,6 @@
  * several times. The gradients, where x̂ is y without weight and bias, and w = weight·g:
  *   dx = (w - mean(w) - x̂·mean(w·x̂)) / sqrt(v + epsilon)        one launch over rows
  *   dweight = sum(g·x̂), dbias = sum(g) over the rows              one launch over columns */
-#include "graph/origin.h"
 #include "ops/normalization/normalization_shared.h"
 #include <math.h>
 

@@ -1,5 +1,4 @@
 /* Pixel shuffle and unshuffle: views of channels-last memory, and one copy. */
-#include "graph/origin.h"
 #include "ops/pooling/pool.h"
 
 static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {

@@ -4,7 +4,6 @@
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/spatial.h"
 
 /* ---- nodes and gradients ---- */

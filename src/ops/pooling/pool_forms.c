@@ -1,6 +1,5 @@
 /* Forms of pooling that other ops compute: with square windows, adaptive, global and Lp. */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 #include <weft/convolution.h>

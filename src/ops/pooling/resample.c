@@ -2,7 +2,6 @@
  * is linear in x, so that the gradient of the gradient is the op itself. */
 #include "base/integers.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/pooling/pool.h"
 #include "ops/spatial.h"
 #include <math.h>

@@ -3,7 +3,6 @@
  * contracted.
  *
  * Labels are numbers in the order of implicit outputs: the axes of an ellipsis from right to left, then A to Z, then a to z. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* Matrix products, batched and broadcast, and the linear map. */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 
 static weft_tensor *fail_shapes(

@@ -1,5 +1,4 @@
 /* Recurrent cells and sequences: checks, and the matrix products before the scan (recurrent_scan.c). */
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include "ops/recurrent/recurrent_scan.h"
 #include <inttypes.h>

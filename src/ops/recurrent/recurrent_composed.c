@@ -1,6 +1,5 @@
 /* A recurrent scan and its gradient as ordinary nodes, step by step, for second gradients. Of the packed result of the scan, only the
  * sections that other nodes than kernels read are composed: the states and the section `more`. */
-#include "base/memory.h"
 #include "ops/op_table.h"
 #include "ops/recurrent/recurrent_scan.h"
 

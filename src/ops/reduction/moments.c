@@ -5,7 +5,6 @@
  *   sum (x - mean)² = sum (x - m)² - n d²
  * so that a large mean costs no digits (the corrected two-pass algorithm, Chan, Golub and LeVeque 1983). */
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/reduction/reduce.h"
 
 /* Nodes of the forward and the backward pass. */

@@ -1,5 +1,4 @@
 /* Norms and logsumexp: composites, because the gradients of their formulas are not defined everywhere. */
-#include "graph/origin.h"
 #include "ops/reduction/reduce.h"
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* Reductions over any axes: sums, products, extremes and their indices, and functions that call them. The nodes keep reduced axes
  * with size 1; a view removes them. */
 #include "ops/reduction/reduce.h"
-#include "graph/origin.h"
 #include "ops/movement/memory_order.h"
 
 /* ---- axes ---- */

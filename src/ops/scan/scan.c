@@ -1,7 +1,6 @@
 /* Running sums, products and linear recurrences along an axis. Kernels: scan.cl. The gradient of each is a scan in the opposite
  * direction, so that gradients of any order exist. */
 #include "ops/scan/scan.h"
-#include "graph/origin.h"
 #include "ops/op_table.h"
 
 /* ---- gradients ---- */

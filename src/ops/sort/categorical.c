@@ -3,7 +3,6 @@
  * the product is below the last one in spite of rounding: a class of probability 0 is never drawn. */
 #include "base/options.h"
 #include "graph/length.h"
-#include "graph/origin.h"
 #include "ops/op_table.h"
 #include "ops/prediction_form.h"
 #include <float.h>

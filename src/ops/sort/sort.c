@@ -4,7 +4,6 @@
  * node. An order has each index once. The gradient of the values is therefore not added but put (op `put`), and the gradient of put is
  * the gather again. */
 #include "ops/sort/sort.h"
-#include "graph/origin.h"
 
 static int along(const weft_tensor *y) {
     return y->attributes->sort.axis;

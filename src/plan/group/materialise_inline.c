@@ -10,7 +10,6 @@
  *
  * A map of generators, inputs, parameters and states would otherwise begin a step or join an unrelated one. The number of its readers is
  * known before any step exists: the map is inline unless storing it, with one more launch, takes less time. */
-#include "cl/device_profile.h"
 #include "cl/opened_device.h"
 #include "graph/formula.h"
 #include "ops/ops.h"

@@ -1,6 +1,6 @@
 /* Creates values, storages and steps of the partition, and gives values memory (copies: partition_copies.c). */
-#include "cl/compile.h"
 #include "plan/group/partition.h"
+#include <CL/cl.h>
 #include <string.h>
 
 /* ---- sizes ---- */

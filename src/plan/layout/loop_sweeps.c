@@ -1,5 +1,4 @@
 /* Sweeps over the space: how many a loop needs, and which value one sweep stages for later ones. */
-#include "cl/device_profile.h"
 #include "cl/opened_device.h"
 #include "graph/formula.h"
 #include "plan/layout/loops.h"

@@ -5,7 +5,6 @@
 #include "base/integers.h"
 #include "cl/opened_device.h"
 #include "graph/graph.h"
-#include "graph/rewrite.h"
 #include "kernels/registry.h"
 #include "ops/movement/memory_order.h"
 #include <string.h>

@@ -11,9 +11,7 @@
  * too: their gradient is f32 and is computed in place, and a 16-bit copy would need more memory.
  *
  * Nodes that may share memory have one format: views, inputs of joins, transfers, assignments. */
-#include "base/log.h"
 #include "cl/context.h"
-#include "cl/opened_device.h"
 #include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "plan/rewrite/order.h"

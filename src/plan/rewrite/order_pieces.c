@@ -7,7 +7,6 @@
  * The resulting nodes are ordinary ones, and later passes do not know about pieces. */
 #include "plan/rewrite/order_pieces.h"
 #include "base/integers.h"
-#include "cl/buffer.h"
 #include "cl/opened_device.h"
 #include "ops/op_table.h"
 #include <stdio.h>

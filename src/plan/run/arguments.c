@@ -1,7 +1,6 @@
 /* Sets kernel arguments, and records those that change from run to run or when an input is bound to other memory. */
 #include "cl/context.h"
 #include "cl/driver.h"
-#include "cl/opened_device.h"
 #include "kernels/kernel_plan.h"
 #include "plan/run/launches.h"
 

@@ -1,7 +1,6 @@
 /* Creates the launches of each step: kernels with all arguments set. */
 #include "plan/run/launches.h"
 #include "base/integers.h"
-#include "cl/opened_device.h"
 #include "cl/program.h"
 #include "kernels/candidates.h"
 #include <math.h>

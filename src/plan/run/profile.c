@@ -3,7 +3,6 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "cl/driver.h"
-#include "cl/opened_device.h"
 #include "plan/run/profiler.h"
 #include <math.h>
 

@@ -2,8 +2,6 @@
  * of a step's operands are known, and before maps join the step's epilogue, because not every implementation has an epilogue. */
 #include "base/key_map.h"
 #include "cl/opened_device.h"
-#include "kernels/candidates.h"
-#include "kernels/implementation.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "plan/group/partition.h"
