@@ -1,6 +1,6 @@
 /* conv_cpu.cl: convolution and its data gradient for devices whose work-item is a core with wide vectors.
  *
- *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
  * channel read).

@@ -1,7 +1,7 @@
 /* conv_cpu_amx.cl: convolution and its data gradient in bf16 with sums of f32, by the matrix engine AMX of processors.
  *
- *     x: images, channels adjacent, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
- *     where they are wider   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
+ *     where they are wider   result: stored by WEFT_STORE (the epilogue)
  *
  * As conv_cpu.cl, a matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
  * channel read), the steps of all taps side by side, so that a first layer of three channels fills the engine, too. Phases

@@ -1,8 +1,8 @@
 /* conv_cpu_amx_rows.cl: convolution in bf16 with sums of f32 by the matrix engine AMX, which reads rows of the image where
  * conv_cpu_amx.cl copies windows.
  *
- *     x: images, channels adjacent, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
- *     where they are wider   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
+ *     where they are wider   result: stored by WEFT_STORE (the epilogue)
  *
  * Where channels are adjacent and the last axis is not dilated, a row of taps is a line of taps2 * channels numbers, and the
  * line of the next position begins stride2 * channels numbers later. A tile is loaded with any distance between its rows:

@@ -1,7 +1,7 @@
 /* conv_depthwise_cpu.cl: convolution and its data gradient with one channel a group, for devices whose
  * work-item is a core with wide vectors.
  *
- *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * pack: writes the weight as panels of 16 channels, panel[tap * 16 + lane], once a run; lanes past the last
  * channel are zero.

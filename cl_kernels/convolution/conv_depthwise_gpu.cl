@@ -1,7 +1,7 @@
 /* conv_depthwise_gpu.cl: convolution and its data gradient with one channel a group, for devices with many
  * work-items.
  *
- *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * pack: writes the weight as panels[tap][channel], f32, once a run, so that an item reads a tap of its channels at once.
  *

@@ -1,6 +1,6 @@
 /* conv_engine_gpu.cl: convolution and its data gradient by the matrix engine of a GPU: factors of 16 bits, sums of f32.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * The matrix product over windows of conv_gpu.cl, with its phases and its table of taps (conv_taps_gpu.clh), by the tiles and
  * fragments of gemm_engine_gpu.cl. A chunk of A is eight channels of the pixel that a tap sees from a window; an item copies

@@ -1,6 +1,6 @@
 /* conv_gpu.cl: convolution and its data gradient for devices with many work-items and local memory.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * A matrix product over windows, with the core of gemm_gpu.cl: row = position of the result, column = channel made, step
  * of k = (tap, channel read). A is never written down. Each item copies one quad of a block of A, always of the same row:

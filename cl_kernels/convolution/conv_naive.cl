@@ -1,7 +1,7 @@
 /* conv_naive.cl: convolution and its data gradient, the portable form: no local memory, no barriers, no
  * tuning.
  *
- *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  * Work split: a work-item makes WEFT_LANES neighbouring channels of one element of the result (one on
  * gpu-class devices, sixteen on cpu-class devices), neighbours those beside or of the next group. It walks

@@ -1,7 +1,7 @@
 /* conv_winograd_gpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the multiplications, for
  * devices with many work-items and local memory.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: SIDE x SIDE pixels, g: 3 x 3 taps, y: STEP x STEP results
  *

@@ -2,7 +2,7 @@
  * instructions as inline assembly).
  *
  *     A (m, k), B (k, n): any strides, numbers of the formats WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
- *     C: whatever WEFT_STORE makes of an element
+ *     C: stored by WEFT_STORE (the epilogue)
  *
  * The engine multiplies a left matrix, which is read where it lies, with a right one, which is packed. They are A and B,
  * and the product is C; or, where SWAP is 1, the transposes of B and A, and the product is that of C: so the smaller of

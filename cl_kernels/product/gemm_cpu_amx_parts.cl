@@ -1,6 +1,6 @@
 /* gemm_cpu_amx_parts.cl: C[b] = A[b] * B[b] in f32 by the matrix engine AMX of processors, which multiplies bf16.
  *
- *     A (m, k), B (k, n): any strides            C: whatever WEFT_STORE makes of an element
+ *     A (m, k), B (k, n): any strides            C: stored by WEFT_STORE (the epilogue)
  *
  * An f32 number x is x0 + x1 + x2, each rounded to bf16: x0 of x, x1 of what is left, x2 of what is left then. Of
  * the nine products of the parts of two numbers the engine adds those that matter, in f32:

@@ -1,7 +1,7 @@
 /* gemm_cpu_direct.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors, where the
  * elements of a row of A lie side by side.
  *
- *     A (m, k) rows contiguous        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) rows contiguous        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
  * pack: writes B as panels of 64 columns, panel[p * 64 + j], the last one as many vectors wide as it needs;
  * columns past the last are zero.

@@ -1,7 +1,7 @@
 /* gemm_cpu_row.cl: C[b] = A[b] * B[b] where A is one row, for devices whose work-item is a core with wide vectors: a layer of
  * weights for one example, which is as fast as memory is read.
  *
- *     A (1, k)        B (k, n) rows or columns contiguous        C: whatever WEFT_STORE makes of an element
+ *     A (1, k)        B (k, n) rows or columns contiguous        C: stored by WEFT_STORE (the epilogue)
  *
  * A work-item owns `span` columns of C. While it multiplies, it requests the same place of what it reads next, since no
  * processor's prefetcher crosses pages.

@@ -2,7 +2,7 @@
  * vectors: a layer of weights, read once, for a small batch.
  *
  *     A (m, k) any strides, m at most WEFT_THIN_MOST        B (k, n) rows or columns contiguous
- *     C: whatever WEFT_STORE makes of an element
+ *     C: stored by WEFT_STORE (the epilogue)
  *
  * What gemm_cpu.cl does for speed, packing B, costs more here than the multiplications. So B is read where it
  * lies, once, at the speed of memory. A work-item owns `span` columns and all rows. It walks k in blocks of
