@@ -6,8 +6,8 @@
  *
  * w[f][c][tap] = sum over positions p of y[p][f] * x[p at tap][c]. The engine's left matrix is the transpose of y, its right matrix
  * is x in pairs of positions. Positions are numbered through all rows of all images as if a row had PITCH positions and an image
- * ROWS rows, which is more than the actual sizes, so that windows at the end of a row or image read zeros. y is 0 at the additional
- * positions. Each tap then reads x at the position plus a constant number, and a sum runs through rows and images:
+ * ROWS rows. These are so large that windows at the end of a row or an image read zeros; y is 0 at the additional positions. Each
+ * tap then reads x at the position plus a constant number, and a sum runs through rows and images:
  *
  *      . x x x x x x           '.' zeros between rows, which windows at the end of one row and at the beginning of the next read;
  *      . x x x x x x           the next tap of a row: + 1; the tap in the next row: + PITCH
@@ -213,7 +213,9 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
     const int least = shift < 0 ? (conv->stride2 - 1 - shift) / conv->stride2 : 0;
     const int most = conv->image2 > shift ? (conv->image2 - 1 - shift) / conv->stride2 + 1 : 0;
     const long step = conv->stride2 * conv->x_step;
-    const int spare = 15 / (int)step + 1; /* further pixels that must follow in x, because a vector can reach past the end of its pixel */
+    const int spare =
+        15 / (int)step +
+        1; /* further pixels that must follow in x, because a vector can reach past the end of its pixel */
     uint16 before = 0;
 #define WEFT_WEIGHT_AMX_PUT(word)                                                                            \
     {                                                                                                        \
