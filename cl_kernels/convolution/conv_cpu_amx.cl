@@ -154,7 +154,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
                                               ((long)group * get_global_size(0) + panel) * panel_words) +
                           (before * channels / 32 + phase + first) * 32L;
     for (int block = first; block < last; ++block, to += 32) {
-        long steps[32]; /* offset of each step of the block from the first weight of the panel, in elements */
+        long steps[32];     /* offset of each step from the first weight of the panel, in elements */
         float16 values[64]; /* [step][side] */
         const int count = min(32, k - 32 * block);
         for (int step = 0; step < count; ++step) {

@@ -138,8 +138,7 @@ static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element,
         return;
     }
     element += (low - before) * x2;
-    if (x2 ==
-        channels) { /* written to the right end of the destination, then spread to the left, pixel after pixel */
+    if (x2 == channels) { /* first to the right end, then spread to the left */
         const int count = (high - low) * channels;
         WEFT_NAME(copy)(to + high * wide - count, x + element, count, 0, count, elements - element);
         weft_conv_rows_spread(to + low * wide, to + high * wide - count, high - low, channels);
@@ -202,8 +201,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
     const int tiles = across * made1, pairs = (tiles + 1) / 2;
     const int width = (across * height - 1) * stride2 + taps2, extent = (taps1 - 1) * dilation1 + 1;
     const int first = (int)get_global_id(0) * strip, last = min(images * pairs, first + strip);
-    ushort ring[WEFT_CONV_AMX_RING + 32]
-        __attribute__((aligned(64))); /* a vector may read past the end of a row */
+    ushort ring[WEFT_CONV_AMX_RING + 32] __attribute__((aligned(64))); /* vectors end past a row */
     float sums[2][4 * WEFT_AMX_TILE] __attribute__((aligned(64)));
     const weft_conv_rows from = {
         ring, mask, pitch, dilation1, taps1, line / 32, line % 32, stride2 * wide / 2};

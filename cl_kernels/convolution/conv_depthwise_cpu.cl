@@ -115,8 +115,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
     w += w_offset + first * w_group;
     panels += panels_offset;
-    if (first ==
-        0) { /* a vector of zeros after the last panel, which is read in place of pixels outside the image */
+    if (first == 0) { /* zeros, which are read in place of pixels outside the image */
         const long all = (long)(groups + 15) / 16 * 16 * taps0 * taps1 * taps2;
         WEFT_LANES_WRITE(f32, panels + all) = 0.0f;
     }

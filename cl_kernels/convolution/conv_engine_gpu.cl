@@ -72,7 +72,7 @@
 #define WEFT_CONV_ALONE
 #endif
 
-/* Each item computes where one row of the tile is stored. */
+/* Each item computes the position in the result of one row of the tile. */
 WEFT_REQUIRE(WEFT_NAME(items_for_rows), WEFT_ENGINE_HEIGHT <= WEFT_ENGINE_GROUP);
 WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 
@@ -95,8 +95,7 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     int stride1, int stride2, int transposed, long x_group, long x_image, long x0, long x1,
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     WEFT_ENGINE_TILES(1)
-    __local int2
-        places[WEFT_ENGINE_HEIGHT]; /* the position in the result of each row; an item computes one */
+    __local int2 places[WEFT_ENGINE_HEIGHT]; /* positions of rows in the result */
     WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,

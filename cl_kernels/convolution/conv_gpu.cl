@@ -74,8 +74,7 @@
     WEFT_ASYNC_COMMIT;
 #define WEFT_CONV_GPU_BLOCKS_BY_COPIES                                                                       \
     const uint none[1] = {0};                                                                                \
-    int now = 0, last = WEFT_GEMM_STAGES -                                                                   \
-                        1; /* the block that is multiplied, and the one to which the next is copied */       \
+    int now = 0, last = WEFT_GEMM_STAGES - 1; /* the current block, and the next one to overwrite */         \
     WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES *(4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))                              \
     WEFT_CONV_GPU_COPY(0)                                                                                    \
     WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {                       \
@@ -94,8 +93,7 @@
         now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
     }                                                                                                        \
     WEFT_ASYNC_WAIT(0);                                                                                      \
-    barrier(                                                                                                 \
-        CLK_LOCAL_MEM_FENCE); /* the next use of local memory may read or overwrite what another item copied */
+    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written what is read next */
 
 #endif
 

@@ -161,9 +161,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
     const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
-    const int x_row = width * pitch,
-              x_line = rows * x_row; /* floats of a row of pixels; floats of all rows that a line of positions
-                                                             * reads */
+    const int x_row = width * pitch, x_line = rows * x_row; /* floats of a row, of all rows of taps */
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * wide;
     WEFT_OPERANDS_A *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;

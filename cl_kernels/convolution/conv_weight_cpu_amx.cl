@@ -213,9 +213,7 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
     const int least = shift < 0 ? (conv->stride2 - 1 - shift) / conv->stride2 : 0;
     const int most = conv->image2 > shift ? (conv->image2 - 1 - shift) / conv->stride2 + 1 : 0;
     const long step = conv->stride2 * conv->x_step;
-    const int spare =
-        15 / (int)step +
-        1; /* further pixels that must follow in x, because a vector can reach past the end of its pixel */
+    const int spare = 15 / (int)step + 1; /* the pixels after its own that a vector of 16 numbers can reach */
     uint16 before = 0;
 #define WEFT_WEIGHT_AMX_PUT(word)                                                                            \
     {                                                                                                        \

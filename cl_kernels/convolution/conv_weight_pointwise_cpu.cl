@@ -58,8 +58,7 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
         }
         x += x_step;
         y += y_step;
-        if (++p == count)
-            break; /* count is never 0; the check at the end lets the compiler keep the sums in registers */
+        if (++p == count) break; /* count is never 0; a check at the end keeps the sums in registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) {

@@ -29,13 +29,12 @@
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
-/* What a work-item reads, and its scratch memory. x and y point to the first element of the group. Successive points are x_point
- * or y_point floats apart. */
+/* What a work-item reads, and its scratch memory. x and y point to the first element of the group, x_left and y_left elements
+ * before the end of their memory. Successive points are x_point or y_point floats apart. */
 typedef struct weft_conv_weight_work {
     __global const void *x, *y;
     __global float *pixels, *gradients, *sums;
-    long x_left, y_left, x_pixel, y_pixel, x_point, y_point,
-        panel_sums; /* left: the elements from x or y to the end of the memory */
+    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums;
     int channels, filters, image1, image2, result1, result2, before1, before2;
     int tiles, left, right; /* tiles: of channels; left, right: the range of panels */
     int across, lines1;     /* tiles of a line; lines of tiles of an image */

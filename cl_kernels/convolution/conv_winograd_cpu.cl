@@ -175,9 +175,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
         w1 = -w1;
         w2 = -w2;
     }
-    float16 taps
-        [16 * 9 *
-            2]; /* [channel][tap][column]; filled filter by filter, since the numbers of a filter are contiguous */
+    float16 taps[16 * 9 * 2]; /* [channel][tap][column], filled along contiguous taps of a filter */
     for (int i = 0; i < 16 * 9 * 2; ++i) taps[i] = 0.0f;
     for (int j = 0; j < columns; ++j) {
         for (int c = first; c < last; ++c) {
@@ -188,9 +186,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
             }
         }
     }
-    float16
-        all[33 *
-            WEFT_WINOGRAD_POINTS]; /* [point][channel], so that each point is written to memory in whole lines */
+    float16 all[33 * WEFT_WINOGRAD_POINTS]; /* [point][channel], so that whole lines are written */
     for (int c = 0; c < last - first; ++c) {
         for (int i = 0; i < 2; ++i) {
             const float16 *g = taps + 18 * c + i;

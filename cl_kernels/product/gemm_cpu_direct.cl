@@ -175,8 +175,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
         }
         ++tile;
         panel += wide;
-        if (panel == end)
-            break; /* k is never 0; the check at the end lets the compiler keep the sums in registers */
+        if (panel == end) break; /* k is never 0; a check at the end keeps the sums in registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];

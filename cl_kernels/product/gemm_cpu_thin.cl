@@ -28,10 +28,8 @@
 
 WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
-#define WEFT_THIN_PANEL (16 * WEFT_THIN_COLUMNS)
-#define WEFT_THIN_PITCH                                                                                      \
-    (WEFT_THIN_DEPTH +                                                                                       \
-        16) /* floats from one copied row to the next, so that rows do not collide in the cache */
+#define WEFT_THIN_PANEL  (16 * WEFT_THIN_COLUMNS)
+#define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* floats of a copied row; rows do not collide in the cache */
 #define WEFT_THIN_GROUPS (WEFT_THIN_MOST / 4)
 
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
