@@ -138,7 +138,7 @@ static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element,
         return;
     }
     element += (low - before) * x2;
-    if (x2 == channels) { /* first to the right end, then spread to the left */
+    if (x2 == channels) { /* copied to the right end, then spread to the left */
         const int count = (high - low) * channels;
         WEFT_NAME(copy)(to + high * wide - count, x + element, count, 0, count, elements - element);
         weft_conv_rows_spread(to + low * wide, to + high * wide - count, high - low, channels);

@@ -39,7 +39,7 @@ static weft_depthwise_axis weft_depthwise_taps(
     weft_depthwise_axis axis = {taps, 0, 1, -before, dilation};
     if (!transposed) return axis;
     axis.count = axis.base = axis.step = 0;
-    for (int tap = taps - 1; tap >= 0; --tap) { /* the last tap has the lowest index */
+    for (int tap = taps - 1; tap >= 0; --tap) { /* the last tap reads the lowest index of the image */
         const int reach = phase + before - tap * dilation;
         if (reach % stride != 0) continue;
         if (axis.count == 0) {

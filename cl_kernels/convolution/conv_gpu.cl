@@ -93,7 +93,7 @@
         now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
     }                                                                                                        \
     WEFT_ASYNC_WAIT(0);                                                                                      \
-    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written what is read next */
+    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written local memory that is read next */
 
 #endif
 
@@ -185,7 +185,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     int rest = top < p.rows ? WEFT_SPLIT_COUNT(fact.s2) : 0;
     /* A split without blocks reads the last block and does not use it. */
     const int begin = min(WEFT_SPLIT_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
-    /* The window of this item's row, and its quad. A row past the last one is outside the image everywhere. */
+    /* The window of this item's row, and its quad. The window of a row past the last one is outside the image. */
     const int row = top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1),
               step = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 1);
     const int4 place = weft_conv_gpu_position(&p, row);

@@ -1,5 +1,5 @@
 /* conv_weight_cpu.cl: the weight gradient of a convolution for devices of class cpu, where a work-item runs on a core with wide
- * vectors.
+ * vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of

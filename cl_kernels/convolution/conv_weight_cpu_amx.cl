@@ -1,5 +1,5 @@
 /* conv_weight_cpu_amx.cl: the weight gradient of a convolution over one or two spatial axes in bf16 with sums of f32, by the matrix
- * engine AMX of processors.
+ * engine AMX of processors. x is the image, y the gradient of the result.
  *
  *     x (N, I..., groups * C)   y (N, O..., groups * F)  -> w (groups * F, C, taps): all contiguous; x and y are stored in
  *     WEFT_FORMAT_A and _B, and rounded to bf16 if these are wider

@@ -1,5 +1,5 @@
 /* conv_weight_depthwise_cpu.cl: the weight gradient of a convolution with one channel in each group, for devices of class cpu,
- * where a work-item runs on a core with wide vectors.
+ * where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image..., channels)   y (images, result..., channels)
  *     -> w (channels, 1, taps...): w[c][k] = sum over images, o of
@@ -56,7 +56,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(three)(
     }
 }
 
-/* Work-item: a split. */
+/* Work-item: one split, with `share` of the tiles. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *sums, long sums_offset, int tiles, int share, int row_tiles, int images,
     int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,

@@ -1,4 +1,5 @@
-/* conv_weight_depthwise_gpu.cl: the weight gradient of a convolution with one channel in each group, for devices of class gpu.
+/* conv_weight_depthwise_gpu.cl: the weight gradient of a convolution with one channel in each group, for devices of class gpu. x is
+ * the image, y the gradient of the result.
  *
  *     x (images, image..., channels)   y (images, result..., channels)
  *     -> w (channels, 1, taps...): w[c][k] = sum over positions (image, o) of

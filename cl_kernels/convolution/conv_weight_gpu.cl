@@ -195,7 +195,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
         (uint)(begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0)) * slope_quads + (uint)filter / 4;
     int rest = end - begin, slope_there = 0, image_there = 0,
         turn = WEFT_CONV_WEIGHT_BLOCK * (int)sizeof(float4);
-    /* PUT also selects for items without a quad of a block, so these hold zeros. */
+    /* Items without a quad of a block hold zeros, because PUT selects from their registers, too. */
     float4 a_quads[1] = {(float4)(0.0f)}, b_quads[1] = {(float4)(0.0f)}, acc[WEFT_GEMM_SUMS][4];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
         acc[e][3] = (float4)(0.0f);

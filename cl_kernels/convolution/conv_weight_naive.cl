@@ -1,4 +1,4 @@
-/* conv_weight_naive.cl: the weight's gradient of a convolution, the portable form.
+/* conv_weight_naive.cl: the weight gradient of a convolution, the portable form. x is the image, y the gradient of the result.
  *
  *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of

@@ -1,5 +1,5 @@
 /* conv_weight_pointwise_cpu.cl: the weight gradient of a pointwise convolution (windows of one element, stride 1) for devices of
- * class cpu, where a work-item runs on a core with wide vectors.
+ * class cpu, where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (positions, groups * channels)   y (positions, groups * filters)
  *     -> w (groups * filters, channels): w[f][c] = sum over positions p of x[p][c] * y[p][f]; all contiguous

@@ -1,5 +1,5 @@
 /* conv_weight_winograd_cpu.cl: the weight gradient of a convolution of stride 1 by Winograd's algorithm, for devices of class cpu,
- * where a work-item runs on a core with wide vectors.
+ * where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image1, image2, groups * channels)   y (images, result1, result2, groups * filters)
  *     -> w (groups * filters, channels, taps1, taps2); all contiguous

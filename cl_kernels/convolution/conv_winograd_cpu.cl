@@ -36,9 +36,8 @@ __attribute__((always_inline)) static inline int weft_winograd_panel_point(int c
     return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
-/* The index of part `part` (sixteen channels or columns) of a row of pixels or products that has `parts` parts. The parts with
- * one number of all rows of a tile are contiguous, followed by the parts with the next number: a product reads its pixels in
- * this order. */
+/* The index of part `part` (sixteen channels or columns) of a row of pixels or products with `parts` parts. Of the rows of a
+ * tile, all first parts are stored before all second parts, and so on: this is the order in which a product reads its pixels. */
 #define WEFT_WINOGRAD_PART_SIZE (16 * WEFT_WINOGRAD_ROWS)
 #define WEFT_WINOGRAD_AT(row, parts, part)                                                                   \
     (((row) / WEFT_WINOGRAD_ROWS * (parts) + (part)) * WEFT_WINOGRAD_PART_SIZE +                             \

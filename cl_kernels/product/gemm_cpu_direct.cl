@@ -42,7 +42,8 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 /* Floats from one row of a converted tile to the next; the numbers of one column are then in different sets of the cache. */
 #define WEFT_DIRECT_PITCH (WEFT_DIRECT_DEPTH + 16)
 
-/* A stream of prefetches, `step` bytes further at each step of k. (Anything less simple takes registers that the sums need.) */
+/* A stream of prefetches, `step` bytes further at each step of k. A more complex pattern would take registers that the sums
+ * need. */
 typedef struct weft_direct_request {
     size_t at;
     long step;

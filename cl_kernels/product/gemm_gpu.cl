@@ -198,7 +198,8 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     start += WEFT_GEMM_STEP;                                                                                 \
     a += WEFT_GEMM_STEP * a_column;                                                                          \
     b += WEFT_GEMM_STEP * b_row;
-/* The block of local memory that was just multiplied is the next one to be overwritten. */
+/* Multiplies the current block of local memory. Then the other block becomes the current one: the next block of A and B is
+ * written to it. */
 #define WEFT_GEMM_MULTIPLY(unrolled)                                                                         \
     WEFT_GEMM_ADD_BLOCK(unrolled, acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP) now = 1 - now;
 #define WEFT_GEMM_PUT_BOTH                                                                                   \
