@@ -50,7 +50,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(small)(WEFT_OPERANDS_A *a, long a_offset, 
             WEFT_OF_B(WEFT_GET_)(from, j * b_column);
     }
     WEFT_SMALL_LOOP for (int row = top; row < bottom; row += WEFT_SMALL_ROWS) {
-        const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* pointers to rows past the last one point to it */
+        const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* rows past the last one are read from it */
         WEFT_OPERANDS_A *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
                         *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
         float16 sums[4] = {(float16)(0.0f), (float16)(0.0f), (float16)(0.0f), (float16)(0.0f)};
