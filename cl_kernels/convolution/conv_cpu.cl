@@ -1,16 +1,15 @@
-/* conv_cpu.cl: convolution and its data gradient for devices whose work-item is a core with wide vectors.
+/* conv_cpu.cl: convolution and its data gradient for devices of class cpu, where a work-item runs on a core with wide vectors.
  *
- *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
- * channel read).
+ * It is a matrix product over windows: a row is a position of the result, a column is an output channel, and a step of k is a (tap,
+ * input channel).
  *
- * pack: writes the weight as panels of 32 columns, panel[k * 32 + column], once a run; columns past the last
- * are zero.
+ * pack: writes the weight as panels of 32 columns, panel[k * 32 + column], once a run; columns past the last one are zero.
  *
- * windows: a work-item (no barriers, no local memory) owns `strip` rows and `span` columns of a group. It
- * walks k in blocks of at most WEFT_CONV_DEPTH: for 13 rows at a time it copies the windows' elements of the
- * block side by side, zeros for what is outside the image, and multiplies that tile with every panel:
+ * windows: a work-item (no barriers, no local memory) computes `strip` rows and `span` columns of a group. It walks along k in
+ * blocks of at most WEFT_CONV_DEPTH steps. For 13 rows at a time it copies the elements of their windows in the block to a
+ * contiguous tile, with zeros outside the image, and multiplies the tile by every panel:
  *
  *    image, a row of pixels                        panel 0    panel 1
  *        . . t t t . . .                          +----------+----------+--
@@ -21,19 +20,18 @@
  *    rows  | tile      |  private memory          |          |          |    and for each row one broadcast
  *          +-----------+                          +----------+----------+--  and 2 multiply-adds
  *
- * The first rows would wait for each block of the weight, which comes from memory: so all rows of a strip request their
- * share of the block after it.
+ * Each block of the weight comes from memory, and the first rows would wait for it. All rows of a strip therefore prefetch parts of
+ * the next block.
  *
- * Where taps lie side by side in the image (no dilation, one group), a row of taps is copied as one line: a
- * first layer of three channels needs nothing else. The data gradient of stride s is s (s², s³) products,
- * "phases": positions with the same remainder meet the same taps, and no multiplication with a stuffed zero
- * is done. Taps are packed phase after phase, so that each has its steps of k side by side.
+ * If taps are contiguous in the image (no dilation, one group), a row of taps is copied as one line; a first layer of three
+ * channels then needs no other kernel. The data gradient of stride s consists of s (s², s³ with more axes) products, called
+ * *phases*: all positions with the same remainder modulo s use the same taps, and no zeros between the elements are multiplied.
+ * Taps are packed phase by phase, so that the steps of k of each phase are contiguous.
  *
- * Macros of what is known before leave out what a convolution has no use for: AXES (2: the first of three is
- * none), TRANSPOSED, PHASES (transposed with a stride), JOINED; without them the kernel looks at
- * its arguments.
+ * The plan can define macros that leave out code: AXES (2: the first of the three axes is trivial), TRANSPOSED, PHASES (transposed
+ * with a stride), JOINED (a row of taps is one line). Without them the kernel looks at its arguments.
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_CPU
@@ -41,22 +39,24 @@
 
 WEFT_REQUIRE(weft_conv_has_two_vectors, WEFT_CONV_COLUMNS == 2 * 16);
 
-/* Rows a line apart modulo the cache's way; a vector of room past the end. */
+/* Floats from one row of a tile to the next: modulo the size of a cache way, successive rows are one cache line apart. A row has
+ * room for a vector past its end. */
 #define WEFT_CONV_PITCH (WEFT_CONV_DEPTH + 16)
 
 #define WEFT_CONV_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Memory that is requested along the way, `step` bytes further at each step of k. */
+/* A stream of prefetches, `step` bytes further at each step of k. */
 typedef struct weft_conv_request {
     size_t at;
     long step;
 } weft_conv_request;
 
-/* What tile `number` of `count` requests of the block after this one, of the same panel: its share. */
+/* The prefetches of tile `number` of `count` for the next block of the same panel: a range of the block. any: there is a next
+ * block. */
 static inline weft_conv_request weft_conv_request_of(
     __global const float *block, int number, int count, int depth, bool any) {
     weft_conv_request request = {(size_t)block, 0};
-    if (!any) return request; /* where a phase meets no tap, depth is 0 */
+    if (!any) return request; /* a phase without taps has depth 0 */
     const long share = (long)depth * WEFT_CONV_COLUMNS * 4 / count;
     request.at += number * share;
     request.step = (share + depth - 1) / depth;
@@ -117,8 +117,8 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(float16 *su
 #define WEFT_CONV_ALONE
 #endif
 
-/* to[0..count) = from[low..high) at their indices, zeros around them. May write a vector's tail past the end;
- * reads nothing outside of the `left` elements at `from`. */
+/* to[i] = from[i] for low <= i < high, and zero for other i < count. May write past the end of `to`, up to a whole vector; reads
+ * only the `left` elements from `from` on. */
 __attribute__((always_inline)) static inline void WEFT_NAME(copy)(
     float *to, WEFT_OPERANDS_A *from, int count, int low, int high, long left) {
     if (low <= 0 && high >= count) {
@@ -140,7 +140,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(copy)(
 #include "conv_window_cpu.clh"
 #undef WEFT_WINDOW_T
 
-/* Work-item (panel, sixteen channels read, group). */
+/* Work-item (panel, sixteen input channels, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
     long panels_offset, int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1,
     int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
@@ -206,7 +206,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
         weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
         for (int row = top; row < bottom; row += WEFT_CONV_ROWS) {
             const int rows = min(WEFT_CONV_ROWS, bottom - row);
-            int places[WEFT_CONV_ROWS][2]; /* of the result, for the epilogue */
+            int places[WEFT_CONV_ROWS][2]; /* positions in the result of the rows, for the epilogue */
             for (int r = 0; r < rows; ++r) {
                 WEFT_NAME(window)
                 (tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, &begin, depth, joined);
@@ -221,7 +221,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
                     weft_conv_request_of(panel + depth * WEFT_CONV_COLUMNS, (row - top) / WEFT_CONV_ROWS,
                         tiles, depth, start + depth < k));
                 if (start + depth < k) continue;
-                /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
+                /* The results are stored here, not after the last panel: the multiplications of the next panel hide the latency
+                 * of memory. */
                 for (int r = 0; r < rows; ++r) {
                     const float16 *row_sum = sum + 2 * WEFT_CONV_PANELS * r + 2 * i;
                     for (int to = j, side = 0; side < 2 && to < right; to += 16, ++side)

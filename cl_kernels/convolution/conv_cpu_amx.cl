@@ -1,41 +1,41 @@
 /* conv_cpu_amx.cl: convolution and its data gradient in bf16 with sums of f32, by the matrix engine AMX of processors.
  *
- *     x: images, channels adjacent, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
- *     where they are wider   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous, stored in WEFT_FORMAT_A   w: any strides, stored in WEFT_FORMAT_B; both are rounded to
+ *     bf16 if their formats are wider   result: stored by WEFT_STORE (the epilogue)
  *
- * As conv_cpu.cl, a matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
- * channel read), the steps of all taps side by side, so that a first layer of three channels fills the engine, too. Phases
- * of a data gradient with strides are described there.
+ * Like conv_cpu.cl, it is a matrix product over windows: a row is a position of the result, a column is an output channel, and a
+ * step of k is a (tap, input channel). The steps of all taps are contiguous, so that a first layer of three channels fills the
+ * engine, too. conv_cpu.cl explains the phases of a data gradient with strides.
  *
- * pack: writes the weight as panels of 32 columns in pairs of steps: panel[(block * 2 + side) * 256 + pair * 16 + column],
- * words, `block` one of the blocks of 32 steps of a phase. Past the last step and column are zeros.
+ * pack: writes the weight as panels of 32 columns, in pairs of steps: panel[(block * 2 + side) * 256 + pair * 16 + column], in
+ * words, where `block` counts blocks of 32 steps of a phase. Steps and columns past the last ones are zero.
  *
- * windows: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies the windows of 32
- * rows over at most DEPTH of k, zeros for what is outside the image, and multiplies them with each panel, which comes from
- * the second-level cache:
+ * windows: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It copies the windows of 32
+ * rows over at most DEPTH steps of k, with zeros outside the image, and multiplies them by each panel, which comes from the L2
+ * cache:
  *
  *                           panel: 2 tiles wide
  *                         +---------+---------+
- *              k          |   b0    |   b1    |        each block of 32 of k: 4 tiles are loaded, 4 products made
+ *              k          |   b0    |   b1    |        each 32 steps of k: 4 tiles are loaded, 4 products computed
  *        +-----------+    +---------+---------+
- *     16 | a0, PITCH |    | c0      | c1      |        between two stretches of DEPTH the sums wait in private memory
+ *     16 | a0, PITCH |    | c0      | c1      |        sums stay in private memory between ranges of DEPTH steps
  *        +-----------+    +---------+---------+
  *     16 | a1        |    | c2      | c3      |
  *        +-----------+    +---------+---------+
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion in conv_cpu.cl and
- * src/kernels/product/gemm.h. The engine is in amx.clh. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy in
+ * conv_cpu.cl and src/kernels/product/gemm.h. The engine is in amx.clh. */
 
 #ifndef WEFT_CONV_CPU_AMX
 #define WEFT_CONV_CPU_AMX
 
 WEFT_REQUIRE(weft_conv_amx_blocks_are_two_tiles, WEFT_CONV_AMX_SIDE == 32);
 
-/* Elements from row to row: rows share no set of the cache, and a vector has room past the end. */
+/* Elements from one copied row to the next: rows share no set of the cache, and a vector may be written past the end of a row. */
 #define WEFT_CONV_AMX_PITCH (WEFT_CONV_AMX_DEPTH + 32)
 
-/* sums: four tiles one after another, (+)= two rows of tiles times a panel; tall (more than 16 rows) and wide (more than
- * 16 columns) are constants at each call. */
+/* sums, four tiles one after another, (+)= two rows of tiles times a panel. tall (more than 16 rows) and wide (more than 16
+ * columns) are constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_amx_engine *engine, float *sums,
     const ushort *rows, __global const uint *panel, int blocks, bool first, const bool tall,
     const bool wide) {
@@ -72,7 +72,7 @@ __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_am
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
-/* The same for any rows and columns. */
+/* Likewise for any number of rows and columns. */
 __attribute__((always_inline)) static inline void weft_conv_amx_panel(weft_amx_engine *engine, float *sums,
     const ushort *rows, __global const uint *panel, int blocks, bool first, int row_count, int columns) {
     if (row_count > 16 && columns > 16)
@@ -85,13 +85,14 @@ __attribute__((always_inline)) static inline void weft_conv_amx_panel(weft_amx_e
         weft_conv_amx_multiply(engine, sums, rows, panel, blocks, first, false, false);
 }
 
-/* Sums that are ready: four tiles, of columns from `column` on, of `rows` rows, whose places are number `places`. */
+/* Finished sums that are not stored yet: four tiles with `rows` rows and the columns from `column` on. `places` is the index in
+ * the kernel's array of the positions of the rows. */
 typedef struct weft_conv_sums {
     const float *sums;
     int column, rows, places;
 } weft_conv_sums;
 
-/* The tap of an axis that is number `number` of a phase. */
+/* The tap of an axis that has this number among the taps of a phase. */
 static inline int weft_conv_amx_tap(
     int number, int phase, int taps, int stride, int dilation, int before, const bool phases) {
     if (!phases) return number;
@@ -125,7 +126,7 @@ static inline int weft_conv_amx_tap(
 #include "conv_window_cpu.clh"
 #undef WEFT_WINDOW_T
 
-/* Work-item (panel, WEFT_CONV_AMX_PACKED blocks, phase and group): blocks of 32 steps of a phase. */
+/* Work-item (panel, WEFT_CONV_AMX_PACKED blocks of 32 steps of a phase, phase and group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global uint *panels,
     long panels_offset, long panel_words, long w_first, int phases, int channels, int filters, int taps0,
     int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
@@ -153,7 +154,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
                                               ((long)group * get_global_size(0) + panel) * panel_words) +
                           (before * channels / 32 + phase + first) * 32L;
     for (int block = first; block < last; ++block, to += 32) {
-        long steps[32];     /* elements from the panel's first weight to each of the block's steps */
+        long steps[32];     /* offset of each step from the first weight of the panel, in elements */
         float16 values[64]; /* [step][side] */
         const int count = min(32, k - 32 * block);
         for (int step = 0; step < count; ++step) {
@@ -168,7 +169,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
         if (count < 32 || columns < 32) {
             for (int i = 0; i < 64; ++i) values[i] = 0.0f;
         }
-        /* The inner loop along what lies closer. */
+        /* The inner loop is along the dimension with the smaller stride. */
         if (w_filter > w_channel && w_filter > -w_channel) {
             for (int j = 0; j < columns; ++j)
                 for (int step = 0; step < count; ++step)
@@ -186,7 +187,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     }
 }
 
-/* Of made.rows rows the columns from made.column on. */
+/* Stores made.rows rows of the columns from made.column on. */
 #define WEFT_CONV_AMX_STORE(made)                                                                            \
     for (int r = 0; r < made.rows; ++r) {                                                                    \
         const float16 *line = (const float16 *)made.sums + r / 16 * 32 + r % 16;                             \
@@ -205,7 +206,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
               (before * channels / 32 + phase) * (long)WEFT_CONV_AMX_BLOCK;
     float sums[WEFT_CONV_AMX_SUMS] __attribute__((aligned(64)));
     ushort tiles[2][32 * WEFT_CONV_AMX_PITCH] __attribute__((aligned(64)));
-    int places[3][32][2]; /* of rows in the result, for the epilogue */
+    int places[3][32][2]; /* positions of rows in the result, for the epilogue */
     const int across = (span + 31) / 32;
     weft_amx_engine engine;
     weft_amx_begin(&engine);
@@ -225,7 +226,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
                 weft_conv_next(&at, w0.size, w1.size, w2.size);
             }
             if (row == top) continue;
-            /* What the engine reads was written a while ago, as what is stored of its sums: neither waits. */
+            /* The engine reads a tile that was written one iteration before, and the stored sums are those of the panel before,
+             * so neither the loads nor the stores wait. */
             const ushort *tile = tiles[(number + 1) % 2];
             const int rows = min(32, bottom - row + 32);
             for (int j = left, i = 0; j < right; j += 32, ++i) {

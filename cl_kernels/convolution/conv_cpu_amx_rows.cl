@@ -1,34 +1,36 @@
-/* conv_cpu_amx_rows.cl: convolution in bf16 with sums of f32 by the matrix engine AMX, which reads rows of the image where
- * conv_cpu_amx.cl copies windows.
+/* conv_cpu_amx_rows.cl: convolution in bf16 with sums of f32 by the matrix engine AMX, which reads rows of the image directly,
+ * where conv_cpu_amx.cl copies windows.
  *
- *     x: images, channels adjacent, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
- *     where they are wider   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous, stored in WEFT_FORMAT_A   w: any strides, stored in WEFT_FORMAT_B; both are rounded to
+ *     bf16 if their formats are wider   result: stored by WEFT_STORE (the epilogue)
  *
- * Where channels are adjacent and the last axis is not dilated, a row of taps is a line of taps2 * channels numbers, and the
- * line of the next position begins stride2 * channels numbers later. A tile is loaded with any distance between its rows:
+ * If channels are contiguous and the last axis is not dilated, a row of taps is a line of taps2 * channels numbers, and the line of
+ * the next position begins stride2 * channels numbers later. The engine loads a tile whose rows are any distance apart, so the
+ * lines of a tile may overlap:
  *
  *     a row of the image, copied once        p0 p1 p2 p3 p4 p5 ...      (taps2 = 3, stride2 = 1)
  *     rows of the tile                       p0 p1 p2
  *                                               p1 p2 p3
  *                                                  p2 p3 p4
  *
- * pack: writes the weight as panels of 32 columns: for each row of taps the blocks of 32 steps of its line, each as
- * panel[side * 256 + pair * 16 + column], words. Past the last step and column are zeros.
+ * pack: writes the weight as panels of 32 columns: for each row of taps, the blocks of 32 steps of its line, each as panel[side *
+ * 256 + pair * 16 + column], in words. Steps and columns past the last ones are zero.
  *
- * rows: a work-item (no barriers, no local memory) owns a strip of pairs of tiles. A tile is `height` positions, at most 16,
- * of one row of the result; pairs follow one another through the rows of an image. The rows of the image that a pair needs
- * are in a ring in private memory, as bf16, with zeros for what is outside of the image. An odd number of channels gets one
- * more, of zeros. The rest of a line behind its blocks has tiles of its own, just as wide: what follows a line would
- * be multiplied by zero, but might be an infinity.
+ * rows: a work-item (no barriers, no local memory) computes a strip of pairs of tiles. A tile is `height` positions, at most 16, of
+ * one row of the result; pairs follow one another through the rows of an image. A ring in private memory holds the rows of the
+ * image that a pair reads, as bf16, with zeros outside the image. If the number of channels is odd, each pixel gets one more
+ * channel of zeros. The tail of a line after its whole blocks has tiles of exactly its width: wider tiles would multiply the
+ * elements after the line by zero, and an infinity among them would give NaN.
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion in conv_cpu.cl and
- * src/kernels/product/gemm.h. The engine is in amx.clh. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy in
+ * conv_cpu.cl and src/kernels/product/gemm.h. The engine is in amx.clh. */
 
 #ifndef WEFT_CONV_CPU_AMX_ROWS
 #define WEFT_CONV_CPU_AMX_ROWS
 
-/* What the engine multiplies for a pair: where the lines of its two tiles begin in the ring, in numbers: in row `row` of the
- * ring plus `column`, and further rows of taps `down` rows further. */
+/* The ring of rows. Row i of the padded image begins at ring + (i & mask) * pitch. A window has `taps` rows of taps, `down` rows
+ * apart, each with `full` blocks of 32 steps and a tail of `rest` steps; the lines of successive positions are `step` words
+ * apart. The line of a tile's first position begins at `column` in row `row` (weft_conv_rows_line). */
 typedef struct weft_conv_rows {
     const ushort *ring;
     int mask, pitch, down, taps, full, rest, step;
@@ -58,7 +60,7 @@ typedef struct weft_conv_rows_line {
     }                                                                                                        \
     panel += WEFT_CONV_AMX_BLOCK
 
-/* sums: four tiles one after another = a pair of tiles times a panel; tall (two tiles) and wide (more than 16 columns) are
+/* sums, four tiles one after another, = a pair of tiles times a panel; tall (two tiles) and wide (more than 16 columns) are
  * constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_rows_multiply(weft_amx_engine *engine,
     float *sums, const weft_conv_rows *from, weft_conv_rows_line a, weft_conv_rows_line b,
@@ -83,12 +85,13 @@ __attribute__((always_inline)) static inline void weft_conv_rows_multiply(weft_a
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
-/* Exactly to[0..count) = 0. */
+/* Sets to[0..count) to zero, and writes nothing past its end. */
 static inline void weft_conv_rows_zeros(ushort *to, int count) {
     for (int i = 0; i < count; ++i) to[i] = 0;
 }
 
-/* Pixels of an odd number of channels get one more of zero. They lie at `from`, behind `to`, and end at the same place. */
+/* Appends a channel of zero to pixels with an odd number of channels. The pixels are at `from`, which is behind `to`; both
+ * ranges end at the same address. */
 static inline void weft_conv_rows_spread(ushort *to, const ushort *from, int pixels, int channels) {
     if (channels == 3) {
         for (int i = 0; i < pixels; ++i) {
@@ -103,7 +106,8 @@ static inline void weft_conv_rows_spread(ushort *to, const ushort *from, int pix
     }
 }
 
-/* Sums that are ready: of a pair of tiles from number `tile` of an image on, of columns from `column` on. */
+/* Finished sums that are not stored yet: a pair of tiles, from tile number `tile` of an image on, and the columns from `column`
+ * on. */
 typedef struct weft_conv_rows_made {
     const float *sums;
     int column, image, tile, tiles;
@@ -122,8 +126,8 @@ typedef struct weft_conv_rows_made {
 
 #include "conv_cpu_amx_copy.clh"
 
-/* to[0..width) pixels of `wide` channels each = row i1 of an image as bf16, `before` pixels of zeros before it and zeros
- * behind. */
+/* Writes one row of an image to the ring as bf16: `width` pixels of `wide` channels, of which the first `before` and those after
+ * the image's `read` pixels are zero. `element` is the offset of the row's first pixel. */
 static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element, long elements, int read,
     int width, int before, int channels, int wide, long x2) {
     const int low = clamp(before, 0, width), high = clamp(before + read, low, width);
@@ -134,7 +138,7 @@ static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element,
         return;
     }
     element += (low - before) * x2;
-    if (x2 == channels) { /* to the right end of its place, then pixel after pixel to the left */
+    if (x2 == channels) { /* copied to the right end, then spread to the left */
         const int count = (high - low) * channels;
         WEFT_NAME(copy)(to + high * wide - count, x + element, count, 0, count, elements - element);
         weft_conv_rows_spread(to + low * wide, to + high * wide - count, high - low, channels);
@@ -161,7 +165,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     __global uint *to =
         panels + panels_offset + panel * panel_words + tap * blocks * (long)WEFT_CONV_AMX_BLOCK;
     for (int block = 0; block < blocks; ++block, to += WEFT_CONV_AMX_BLOCK) {
-        ushort halves[2 * WEFT_CONV_AMX_BLOCK]; /* as they lie in the panel */
+        ushort halves[2 * WEFT_CONV_AMX_BLOCK]; /* in the order of the panel */
         for (int i = 0; i < 2 * WEFT_CONV_AMX_BLOCK; i += 16) *(ushort16 *)(halves + i) = (ushort16)(0);
         for (int step = 0; step < min(32, taps2 * wide - 32 * block); ++step) {
             const int n2 = (32 * block + step) / wide, channel = (32 * block + step) % wide;
@@ -175,7 +179,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     }
 }
 
-/* Of the tiles of `made` the columns from made.column on. */
+/* Stores the columns from made.column on of the tiles of `made`. */
 #define WEFT_CONV_ROWS_STORE(made)                                                                           \
     for (int t = 0; t < made.tiles; ++t) {                                                                   \
         const int q1 = (made.tile + t) / across, q2 = (made.tile + t) % across * height;                     \
@@ -197,14 +201,14 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
     const int tiles = across * made1, pairs = (tiles + 1) / 2;
     const int width = (across * height - 1) * stride2 + taps2, extent = (taps1 - 1) * dilation1 + 1;
     const int first = (int)get_global_id(0) * strip, last = min(images * pairs, first + strip);
-    ushort ring[WEFT_CONV_AMX_RING + 32] __attribute__((aligned(64))); /* a vector may read past a row */
+    ushort ring[WEFT_CONV_AMX_RING + 32] __attribute__((aligned(64))); /* vectors end past a row */
     float sums[2][4 * WEFT_AMX_TILE] __attribute__((aligned(64)));
     const weft_conv_rows from = {
         ring, mask, pitch, dilation1, taps1, line / 32, line % 32, stride2 * wide / 2};
     weft_amx_engine engine;
     weft_amx_begin_parts(&engine, height, line % 32 == 0 ? 16 : line % 32 / 2);
     weft_conv_rows_made made = {0, 0, 0, 0, 0};
-    int ready = 0, number = 0; /* rows of the padded image before `ready` are in the ring */
+    int ready = 0, number = 0; /* the ring holds rows of the padded image up to `ready` - 1 */
     panels += panels_offset;
     for (int pair = first; pair < last; ++pair) {
         const int image = pair / pairs, tile = pair % pairs * 2, count = min(2, tiles - tile);

@@ -1,36 +1,35 @@
-/* conv_depthwise_cpu.cl: convolution and its data gradient with one channel a group, for devices whose
- * work-item is a core with wide vectors.
+/* conv_depthwise_cpu.cl: convolution and its data gradient with one channel in each group, for devices of class cpu, where a
+ * work-item runs on a core with wide vectors.
  *
- *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * pack: writes the weight as panels of 16 channels, panel[tap * 16 + lane], once a run; lanes past the last
- * channel are zero.
+ * pack: writes the weight as panels of 16 channels, panel[tap * 16 + lane], once a run; lanes past the last channel are zero.
  *
- * rows: a work-item (no barriers, no local memory) owns a strip of tiles; a tile is 7 neighbouring positions
- * of a row of the result. For 16 channels after the other, the tile is summed in 7 vectors:
+ * rows: a work-item (no barriers, no local memory) computes a strip of tiles; a tile is 7 neighbouring positions of a row of the
+ * result. For each 16 channels, the sums of a tile are 7 vectors:
  *
  *     pixels of a row, 16 channels each    p0 p1 p2 p3 p4 p5 p6 p7 p8     9 loads
  *     tap 0 of position 0 .. 6             *  *  *  *  *  *  *
  *     tap 1                                   *  *  *  *  *  *  *         21 multiply-adds
  *     tap 2                                      *  *  *  *  *  *  *
  *
- * Three taps side by side with stride 1 or 2 are done so, each pixel loaded once; other windows load a pixel
- * for each multiply-add. A tile goes through all channels before the next one, so that memory is read in its
- * order; the weight stays in the cache. The data gradient of stride s walks the positions of a row that have
- * the same remainder together: they meet the same taps, and no multiplication with a stuffed zero is done.
+ * Three neighbouring taps with stride 1 or 2 are computed in this way, with one load for each pixel; other windows load a pixel for
+ * each multiply-add. All channels of a tile are computed before the next tile, so that memory is read in its order; the weight
+ * stays in the cache. A tile of the data gradient of stride s consists of positions of a row that have the same remainder modulo s
+ * (a *phase*): they use the same taps, and no zeros between the elements are multiplied.
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_DEPTHWISE_CPU
 #define WEFT_DEPTHWISE_CPU
 
-/* Pixels of a row that a tile meets, at most: three taps, stride 2. */
+/* The most pixels of a row that a tile reads at once: three taps, stride 2. */
 #define WEFT_DEPTHWISE_LINE ((WEFT_DEPTHWISE_TILE - 1) * 2 + 3)
 
-/* The taps along an axis that positions of a phase meet: `count` of them from `tap`, each `every` after the
- * one before; index = position in the phase * stride (of a transposed one: 1) + base + number * step, with a
- * step of 0 or more. */
+/* The `count` taps along an axis that positions of a phase use: `tap`, and others `every` apart. Tap number n reads the image at
+ * index (position in the phase) * stride + base + n * step, where stride is 1 if the convolution is transposed; step is never
+ * negative. */
 typedef struct weft_depthwise_axis {
     int count, tap, every, base, step;
 } weft_depthwise_axis;
@@ -40,7 +39,7 @@ static weft_depthwise_axis weft_depthwise_taps(
     weft_depthwise_axis axis = {taps, 0, 1, -before, dilation};
     if (!transposed) return axis;
     axis.count = axis.base = axis.step = 0;
-    for (int tap = taps - 1; tap >= 0; --tap) { /* the last tap has the lowest index */
+    for (int tap = taps - 1; tap >= 0; --tap) { /* the last tap reads the lowest index of the image */
         const int reach = phase + before - tap * dilation;
         if (reach % stride != 0) continue;
         if (axis.count == 0) {
@@ -66,7 +65,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #define WEFT_CONV_ALONE
 #endif
 
-/* The first of 16 numbers at `from`, of which `left` may be read. */
+/* Sixteen numbers at `from`, of which `left` may be read; the others are zero. */
 static inline float16 WEFT_NAME(load)(WEFT_OPERANDS_A *from, long left) {
     if (left >= 16) return WEFT_OF_A(WEFT_READ_)(from);
     float16 value = 0.0f;
@@ -75,7 +74,7 @@ static inline float16 WEFT_NAME(load)(WEFT_OPERANDS_A *from, long left) {
     return value;
 }
 
-/* room[i] = pixel `index` + i * apart of a row, zero where that is outside of it; `from` is pixel `index`. */
+/* room[i] = pixel `index` + i * apart of a row of `read` pixels, zero outside the row. `from` is the address of pixel `index`. */
 static inline void WEFT_NAME(fetch)(
     float16 *room, WEFT_OPERANDS_A *from, int count, int apart, long pixel, int index, int read, long left) {
     for (int i = 0; i < count; ++i) {
@@ -85,9 +84,9 @@ static inline void WEFT_NAME(fetch)(
     }
 }
 
-/* sum[r] += `taps` taps side by side of one row of its window. Its pixels, `read` of them, are `index` and those `apart` from
- * one another after it, `from` is where that one would be, and zeros are read in place of others; or they stand in
- * `room`. A position is `across` of them after the one before. */
+/* sum[r] += `taps` neighbouring taps of one row of the window. If `whole`, pixels are read from memory: pixel `index` at `from`,
+ * and further ones `apart` pixels from each other; pixels outside the row, which has `read` pixels, are read from `zeros`.
+ * Otherwise the pixels are in `room`. From one position to the next, the first pixel advances by `across` of these pixels. */
 __attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, const int taps,
     const int across, WEFT_OPERANDS_A *from, long pixel, int index, int apart, int read,
     WEFT_OPERANDS_A *zeros, const float16 *room, bool whole, __global const float16 *weight) {
@@ -116,7 +115,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
     w += w_offset + first * w_group;
     panels += panels_offset;
-    if (first == 0) { /* after the last panel */
+    if (first == 0) { /* zeros, which are read in place of pixels outside the image */
         const long all = (long)(groups + 15) / 16 * 16 * taps0 * taps1 * taps2;
         WEFT_LANES_WRITE(f32, panels + all) = 0.0f;
     }
@@ -133,7 +132,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     }
 }
 
-/* Work-item: `strip` tiles of `tiles`; a row of the result has `row_tiles` of them for each phase. */
+/* Work-item: `strip` of `tiles` tiles. A row of the result has `row_tiles` tiles for each phase. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
     long panels_offset, long x_elements, int tiles, int strip, int row_tiles, int groups, int images,
     int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,
@@ -162,7 +161,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
         const int i0 = at0 / out0 * in0 + a0.base, i1 = at1 / out1 * in1 + a1.base,
                   i2 = first * in2 + a2.base;
         const bool three = a2.count == 3 && a2.every == 1 && a2.step == 1 && in2 <= 2;
-        /* What is done at once: three taps, or one. */
+        /* A call of `sum` computes three taps, or one. */
         const int steps = three ? 1 : a2.count, apart = three ? 1 : in2,
                   count = three ? (WEFT_DEPTHWISE_TILE - 1) * in2 + 3 : WEFT_DEPTHWISE_TILE;
         const int last = i2 + (WEFT_DEPTHWISE_TILE - 1) * in2 + (a2.count - 1) * a2.step;

@@ -1,33 +1,33 @@
-/* conv_depthwise_gpu.cl: convolution and its data gradient with one channel a group, for devices with many
- * work-items.
+/* conv_depthwise_gpu.cl: convolution and its data gradient with one channel in each group, for devices of class gpu.
  *
- *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * pack: writes the weight as panels[tap][channel], f32, once a run, so that an item reads a tap of its channels at once.
+ * pack: writes the weight as panels[tap][channel], f32, once a run, so that an item reads a tap of its channels as one vector.
  *
- * depthwise: a work-item makes PLACES neighbouring positions of a row of the result, of a quad of channels. For each row of taps it reads
- * each pixel once:
+ * depthwise: a work-item computes PLACES neighbouring positions of a row of the result, for a quad of channels. For each row of
+ * taps it reads each pixel once:
  *
  *     pixels of a row, a quad each       p0 p1 p2 p3 p4 p5      6 reads
  *     tap 0 of position 0 .. 3           *  *  *  *
  *     tap 1                                 *  *  *  *          48 multiply-adds
  *     tap 2                                    *  *  *  *
  *
- * Of the data gradient of stride s, PLACES is a multiple of s, and a position meets every s-th tap; no multiplication with a stuffed
- * zero is done. Where that would need too many places, or pixels lie far apart, an item has one position and walks the taps
- * that it meets.
+ * For the data gradient of stride s, PLACES is a multiple of s, and a position uses every s-th tap; no zeros between the elements
+ * are multiplied. If that would need too many places, or pixels are far apart, an item has one position and walks over the taps
+ * that the position uses.
  *
- * Work split: a group has WIDE items along channels, whose reads are side by side, so many strips of PLACES positions, and ROWS rows: the
- * rows of the image that their windows share come from the group's cache. Only groups at a border of the rows test each pixel's place.
+ * Division of work: a group has WIDE items along channels, whose reads are contiguous, and ROWS rows; the other items are strips of
+ * PLACES positions. The rows of the image that the windows of a group share come from the group's cache. Only groups at the border
+ * of an image test whether each pixel is inside.
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h, the others in conv_depthwise_gpu.clh. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h, the other macros in conv_depthwise_gpu.clh. */
 
 #ifndef WEFT_DEPTHWISE_AXIS
 #define WEFT_DEPTHWISE_AXIS
 
-/* The taps along an axis that a position meets, from the first, each `every` after the one before; the
- * first's index in the image, and how far the next is. */
+/* The taps along an axis that a position uses: `tap`, and others `every` apart. `index` is the first tap's index in the image,
+ * `step` the distance to the index of the next tap. */
 typedef struct weft_depthwise_axis {
     int tap, every, index, step;
 } weft_depthwise_axis;
@@ -73,8 +73,8 @@ static weft_depthwise_axis weft_depthwise_taps(
 
 #include "conv_depthwise_gpu.clh"
 
-/* Does place r meet pixel j at this tap? How many pixels the places meet. Of a transposed one r is a place of the image, j one of the
- * result: r = j * stride + tap * dilation + ORIGIN. */
+/* MEETS: does place r use pixel j at this tap? PIXELS: the number of pixels that the places use. If transposed, r is a position
+ * of the image, j one of the result, and r = j * stride + tap * dilation + ORIGIN. */
 #if WEFT_DEPTHWISE_TRANSPOSED
 #define WEFT_DEPTHWISE_MEETS(j, r, tap)                                                                      \
     ((j)*WEFT_DEPTHWISE_STRIDE + (tap)*WEFT_DEPTHWISE_DILATION + WEFT_DEPTHWISE_ORIGIN == (r))
@@ -87,11 +87,11 @@ static weft_depthwise_axis weft_depthwise_taps(
         (WEFT_DEPTHWISE_TAPS - 1) * WEFT_DEPTHWISE_DILATION + 1)
 #endif
 
-/* Positions of one place walk the taps that they meet, each its own. */
+/* WALKS: items with one position walk over the taps that their position uses. STRIPS: strips of PLACES positions in a group. */
 #define WEFT_DEPTHWISE_WALKS  (WEFT_DEPTHWISE_TRANSPOSED && WEFT_DEPTHWISE_PLACES == 1)
 #define WEFT_DEPTHWISE_STRIPS (WEFT_DEPTHWISE_GROUP / WEFT_DEPTHWISE_WIDE / WEFT_DEPTHWISE_ROWS)
 
-/* sum += a row's pixels times `tap`, what each tap is multiplied by; PIXEL(j): a pixel. */
+/* sum += the pixels of a row times `tap`, the weights of the taps. PIXEL(j) reads pixel j. */
 #define WEFT_DEPTHWISE_ADD(PIXEL)                                                                            \
     WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) {                                            \
         const WEFT_DEPTHWISE_VALUE pixel = PIXEL(j);                                                         \
@@ -129,8 +129,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
                                     tap / taps2 % taps1 * w1 + tap % taps2 * w2);
 }
 
-/* Work-group (channels, strips, rows). first2: the first pixel of the first strip; advance2: pixels from strip to strip; every0 .. 2: how many
- * taps lie from one that meets a position to the next, of a transposed one. */
+/* Work-group (channels, strips, rows). first2: the first pixel of the first strip; advance2: pixels from one strip to the next;
+ * every0 .. every2: if transposed, the distance between the taps that a position uses. */
 __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
     depthwise)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset,
     int groups, int lines, int first2, int advance2, int every0, int every1, int every2, int images,
@@ -176,7 +176,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
                 WEFT_DEPTHWISE_VALUE tap[WEFT_DEPTHWISE_TAPS];
                 WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) tap[t] =
                     *(__global const WEFT_DEPTHWISE_VALUE *)(from + t * groups);
-                /* The same for all items of a group, but for the last taps of a row. */
+                /* The condition is the same for all items of a group, except for the last taps of a row. */
                 const int first = i2 - across * advance2,
                           last = first + (WEFT_DEPTHWISE_STRIPS - 1) * advance2 + WEFT_DEPTHWISE_PIXELS - 1;
                 if (!WEFT_DEPTHWISE_WALKS && first >= 0 && last < read2) {
@@ -187,7 +187,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
             }
         }
     }
-    /* Compared as at2 + r < made2, stores to an image one pixel wide end the process in LLVM 18 of PoCL 6.0. */
+    /* With the condition at2 + r < made2, LLVM 18 of PoCL 6.0 aborts on stores to an image that is one pixel wide. */
     const int places = made2 - at2;
     WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) {
         if (r < places) {

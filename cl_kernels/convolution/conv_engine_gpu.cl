@@ -1,45 +1,47 @@
-/* conv_engine_gpu.cl: convolution and its data gradient by the matrix engine of a GPU: factors of 16 bits, sums of f32.
+/* conv_engine_gpu.cl: convolution and its data gradient by the matrix engine of a GPU, with factors of 16 bits and sums of f32.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * The matrix product over windows of conv_gpu.cl, with its phases and its table of taps (conv_taps_gpu.clh), by the tiles and
- * fragments of gemm_engine_gpu.cl. A chunk of A is eight channels of the pixel that a tap sees from a window; an item copies
- * chunks of one step of k, of one or two windows:
+ * It computes the matrix product over windows of conv_gpu.cl, with the phases and the table of taps of conv_taps_gpu.clh, by the
+ * tiles and fragments of gemm_engine_gpu.cl. A chunk of A is eight channels of the pixel that a tap reads for a window. An item
+ * copies chunks at one step of k, of one or two windows:
  *
  *       image                         A in local memory (128 windows, 32 steps)
  *     . . . . . .       tap (t)        item 0 .. 3 ->  channels c .. c + 31 of a pixel, eight each; with 8 channels
  *     . w w w . .   ------------>    [ row 0: pixel t of its window ]              four taps' pixels
  *     . w t w . .                    [ row 1: pixel t of its window ]  <- items 4 .. 7
  *
- * Channels read have a pitch, a multiple of 8, and are chunks of the engine's format at addresses that are multiples of 16 bytes: if
- * they are not, "stage" makes a copy of the image that is. So it is with an image of three channels, and with one of f32.
+ * Input channels must have a pitch that is a multiple of 8, the engine's format, and addresses that are multiples of 16 bytes. If
+ * they do not, for example in an image with three channels or in f32, "stage" makes a copy of the image that does.
  *
- * pack: writes, once a run, what conv_pack_gpu.clh says; the panels as B in local memory has it, numbers of the engine's format
- * [group and block of k][column][step of the block], so that a work-group copies contiguous memory.
+ * pack: writes, once a run, the table and the panels (conv_pack_gpu.clh). The panels have the layout of B in local memory, in the
+ * engine's format: [group and block of k][column][step of the block], so that a work-group copies contiguous memory.
  *
- * What is the engine's stands in two files that precede this one (src/kernels/product/engine_gpu.h). The parameters
- * stand in src/kernels/convolution/conv_engine_gpu.c, the macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
- * WEFT_STORE) in src/kernels/product/gemm.h; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
+ * Two files of the engine precede this one (src/kernels/product/engine_gpu.h). The parameters are in
+ * src/kernels/convolution/conv_engine_gpu.c; the macros that the plan defines before each copy (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. WEFT_ENGINE_FORMAT is the format of the
+ * factors, bf16 or f16. */
 
 #include "conv_engine_gpu.clh"
 
 #ifndef WEFT_CONV_ENGINE_GPU
 #define WEFT_CONV_ENGINE_GPU
 
-/* An item's chunks of the block of k that it has come to. */
+/* Reads an item's chunks of the current block of k. */
 #define WEFT_CONV_ENGINE_READ                                                                                \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j)              \
         a_next[weft_j] = *(__global const uint4 *)(pixels[weft_j] + channel);                                \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH); ++weft_j)               \
         b_next[weft_j] = block_of_b[b_at[weft_j]];
 
-/* The pixels of its tap. */
+/* The addresses of the pixels of the current tap, for the windows of an item. */
 #define WEFT_CONV_ENGINE_PIXELS                                                                              \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j)              \
         WEFT_CONV_GPU_PIXEL(                                                                                 \
             pixels[weft_j], (__global const char *)table + tap, first[weft_j], windows[weft_j])
 
-/* The windows of its rows, and its columns of B; a row past the last meets nothing, and a column past the last is that one. */
+/* The windows of an item's rows, and its columns of B. A row past the last one is outside the image everywhere; a column past
+ * the last one repeats that column. */
 #define WEFT_CONV_ENGINE_BEGIN(p)                                                                            \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j) {            \
         const int weft_row = top + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_HEIGHT, 1) +                          \
@@ -70,7 +72,7 @@
 #define WEFT_CONV_ALONE
 #endif
 
-/* Every item finds where one row of the tile is stored. */
+/* Each item computes the position in the result of one row of the tile. */
 WEFT_REQUIRE(WEFT_NAME(items_for_rows), WEFT_ENGINE_HEIGHT <= WEFT_ENGINE_GROUP);
 WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 
@@ -84,8 +86,8 @@ WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A)
         ((row) / WEFT_ENGINE_STEP * width + (column)) * WEFT_ENGINE_STEP + (row) % WEFT_ENGINE_STEP, x)
 #include "conv_pack_gpu.clh"
 
-/* Work-group (columns, phase and rows, group). Steps of channels and taps from block to block are bytes; the image's offset
- * counts `unit` elements. */
+/* Work-group (columns, phase and rows, group). channel_step, channel_end and tap_step are bytes; the image's offset counts units
+ * of `unit` elements. */
 __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *image, long image_offset,
     __global const uint *panels, long panels_offset, __global const int *table, long table_offset,
     uint channel_step, uint channel_end, uint tap_step, int unit, int row_tiles, int panel_rows, int images,
@@ -93,7 +95,7 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     int stride1, int stride2, int transposed, long x_group, long x_image, long x0, long x1,
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     WEFT_ENGINE_TILES(1)
-    __local int2 places[WEFT_ENGINE_HEIGHT]; /* where each row is stored: an item finds one */
+    __local int2 places[WEFT_ENGINE_HEIGHT]; /* positions of rows in the result */
     WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,

@@ -1,45 +1,46 @@
-/* conv_gpu.cl: convolution and its data gradient for devices with many work-items and local memory.
+/* conv_gpu.cl: convolution and its data gradient for devices of class gpu.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * A matrix product over windows, with the core of gemm_gpu.cl: row = position of the result, column = channel made, step
- * of k = (tap, channel read). A is never written down. Each item copies one quad of a block of A, always of the same row:
- * four channels of a pixel of one window. From block to block its channel advances by STEP, and at their end its tap,
- * whose distance from the window's first pixel stands in a table:
+ * It is a matrix product over windows, with the core of gemm_gpu.cl: a row is a position of the result, a column is an output
+ * channel, and a step of k is a (tap, input channel). A is never stored. Each item copies one quad of each block of A, always of
+ * the same row: four channels of a pixel of one window. From one block to the next the channel advances by STEP. At the end of the
+ * channels the tap advances; a table has each tap's distance from the first pixel of the window:
  *
  *       image                         block of A (128 rows, 8 steps)
  *     . . . . . .       tap (t)        item 0, 1 ->  channels c .. c + 3, c + 4 .. c + 7 of a pixel
  *     . w w w . .   ------------>    [ row 0: pixel t of its window ]
  *     . w t w . .                    [ row 1: pixel t of its window ]  <- items 2, 3
  *
- * Channels read have a pitch, a multiple of 4, and are quads at addresses that allow to read them at once: if they are not,
- * "stage" makes a copy of the image that is. So there are no bounds in the loop, but for pixels outside of the image, which
- * are read from zeros instead.
+ * Input channels must have a pitch that is a multiple of 4, and addresses at which quads can be read as vectors. If they do not,
+ * "stage" makes a copy of the image that does. The loop therefore checks no bounds, except for pixels outside the image, which are
+ * read from zeros instead.
  *
  * pack: writes, once a run,
- *   panels   the weight, as B (k, columns), channels and columns up to a pitch that is a multiple of 4, with zeros; after a
- *            phase's k rows of zeros up to a multiple of STEP; behind the last is room for a block that is read, not used
- *   table    for each phase its first tap among the entries, its first row of the panels, and how many blocks k has; the
- *            entries, for each tap where its pixel is, in three axes and in elements, and after a phase's last tap
- *            as many of none as a block may reach; zeros for a pixel
+ *   panels   the weight, as B (k, columns). Channels and columns are padded with zeros to a multiple of 4, and the rows of each
+ *            phase to a multiple of STEP. After the last row there is memory for a block that is read but not used
+ *   table    zeros, which are read in place of a pixel; for each phase its first entry, its first row of the panels, and its number
+ *            of blocks of k; then the entries. A tap's entry has the distance to its pixel along three axes, and in elements. After
+ *            the last tap of a phase there are entries without a tap, as many as a block may reach
  *
- * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
- * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
+ * The data gradient of stride s consists of s (s², s³ with more axes) products, called *phases*: all positions with the same
+ * remainder modulo s use the same taps, and no zeros between the elements are multiplied. Taps are packed phase by phase.
  *
- * With WEFT_SPLIT_K `splits` work-groups share the blocks of k of a tile: each writes its sums, [split][position of the
- * result][group and column], and the "finish" of splits_gpu.clh adds them up.
+ * With WEFT_SPLIT_K, `splits` work-groups divide the blocks of k of a tile among them. Each stores its sums, [split][position of
+ * the result][group and column], and the kernel "finish" of splits_gpu.clh adds them up.
  *
- * The parameters stand in src/kernels/convolution/conv_gpu.c, the macros before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The parameters are in src/kernels/convolution/conv_gpu.c; the macros that the plan defines before each copy (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU
 
-/* Quads of a block of both factors. Two of them are in local memory: one is multiplied, the next is written. */
+/* The quads of a block of both factors; those of B begin at WEFT_CONV_GPU_B. Local memory has at least two blocks: one is
+ * multiplied while the next is written. */
 #define WEFT_CONV_GPU_B     WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)
 #define WEFT_CONV_GPU_BLOCK (WEFT_CONV_GPU_B + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
 
-/* An item's quads of the block of A that it has come to, and of the block of B. */
+/* READ loads an item's quads of the current block of A and B into registers; PUT stores them to local memory. */
 #define WEFT_CONV_GPU_READ                                                                                   \
     {                                                                                                        \
         a_quads[0] = WEFT_OF_A(WEFT_QUAD_)((WEFT_OPERANDS_A *)(pixel + channel));                            \
@@ -50,7 +51,7 @@
     WEFT_GEMM_PUT(block, a_quads, A, 1)                                                                      \
     WEFT_GEMM_PUT((block) + WEFT_CONV_GPU_B, b_quads, B, 0)
 
-/* To the next block: an item's channel, at the end of the channels its tap and pixel, and its quads of the panels. */
+/* Advances to the next block: the item's channel, at the end of the channels its tap and pixel, and its offsets in the panels. */
 #define WEFT_CONV_GPU_NEXT                                                                                   \
     {                                                                                                        \
         channel += channel_step;                                                                             \
@@ -64,17 +65,16 @@
         b_at[weft_j] += panel_step;                                                                          \
     }
 
-/* All blocks by asynchronous copies. STAGES - 1 are on their way before the first is multiplied, and so many are copied after the last
- * one, which nothing uses. A wait is for an item's own copies, the barrier behind it for those of all, and for the block that the next
- * copies replace. */
+/* The loop with asynchronous copies. STAGES - 1 blocks are in flight before the first is multiplied, and as many are copied
+ * after the last one, which nothing uses. An item waits for its own copies; the barrier after the wait waits for the copies of
+ * all items, and until no item reads the block that the next copies overwrite. */
 #define WEFT_CONV_GPU_COPY(slot)                                                                             \
     WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK, pixel + channel, none, 1, A, 1)                      \
     WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK + WEFT_CONV_GPU_B, panels, b_at, 1, B, 0)             \
     WEFT_ASYNC_COMMIT;
 #define WEFT_CONV_GPU_BLOCKS_BY_COPIES                                                                       \
     const uint none[1] = {0};                                                                                \
-    int now = 0,                                                                                             \
-        last = WEFT_GEMM_STAGES - 1; /* the block that is multiplied, and where the next is copied to */     \
+    int now = 0, last = WEFT_GEMM_STAGES - 1; /* the current block, and the next one to overwrite */         \
     WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES *(4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))                              \
     WEFT_CONV_GPU_COPY(0)                                                                                    \
     WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {                       \
@@ -93,7 +93,7 @@
         now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
     }                                                                                                        \
     WEFT_ASYNC_WAIT(0);                                                                                      \
-    barrier(CLK_LOCAL_MEM_FENCE); /* what comes next of local memory may be another item's */
+    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written local memory that is read next */
 
 #endif
 
@@ -112,7 +112,7 @@
 #error "asynchronous copies convert nothing"
 #endif
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
-/* At most two steps of a tap, so that multiples of 4 channels divide a block or reach beyond it. */
+/* The pitch of the channels, a multiple of 4, either divides a block of 8 steps or is larger than the block. */
 WEFT_REQUIRE(WEFT_NAME(steps_are_few), WEFT_GEMM_STEP == 8);
 
 WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_), WEFT_OF_A(WEFT_PUT_))
@@ -123,8 +123,8 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_PANEL_PUT(row, column, x) panels[(row)*width + (column)] = (x)
 #include "conv_pack_gpu.clh"
 
-/* Where a tap's entry is: an address, which takes two instructions less in a step of k where adding a number of bytes to the table's takes
- * one, or that number, which leaves a register to tiles of 8 x 8 sums. */
+/* The position of a tap's entry in the table. As an address it saves two instructions in a step of k on devices where adding a
+ * byte offset to the table's address takes one. As a byte offset it saves a register, which tiles of 8 x 8 sums need. */
 #if WEFT_COMMON_REGISTERS || WEFT_GEMM_SUMS > 2
 #define WEFT_CONV_GPU_TAP        uint
 #define WEFT_CONV_GPU_FIRST_TAP  0
@@ -140,7 +140,7 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_PART                                                                                   \
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
     sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
-/* An item's sums of row i, whose place in the result is `at`. */
+/* Stores an item's sums of row i, whose position in the result is `at`. */
 #define WEFT_CONV_GPU_STORE_ROW                                                                              \
     __global float *const line = sums + ((long)at.x * made2 + at.y) * (groups * filters) + group * filters;  \
     const bool whole = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;                               \
@@ -162,9 +162,9 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
 
-/* Work-group (columns, phase and rows, split and group). Steps of channels and panels from block to block are bytes, and so are
- * those of taps at the end of the channels; the image's offset counts `unit` elements. Where rows are stored waits in local memory: each
- * is found once in a group, and holds no register of a sum. */
+/* Work-group (columns, phase and rows, split and group). channel_step, channel_end, tap_step and panel_step are bytes; the
+ * image's offset counts units of `unit` elements. The positions of rows in the result are in local memory: each is computed once
+ * in a group, and takes no register from the sums. */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long image_offset,
     __global const float *panels, long panels_offset, __global const int *table, long table_offset,
     uint channel_step, uint channel_end, uint tap_step, uint panel_step, int unit, int row_tiles,
@@ -183,9 +183,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     table += table_offset;
     const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
     int rest = top < p.rows ? WEFT_SPLIT_COUNT(fact.s2) : 0;
-    /* A split without blocks reads the last one, and does not use it. */
+    /* A split without blocks reads the last block and does not use it. */
     const int begin = min(WEFT_SPLIT_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
-    /* The window of this item's row, and its quad; a row past the last meets nothing. */
+    /* The window of this item's row, and its quad. The window of a row past the last one is outside the image. */
     const int row = top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1),
               step = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 1);
     const int4 place = weft_conv_gpu_position(&p, row);
@@ -219,7 +219,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_READ
     WEFT_CONV_GPU_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest != 0; --rest) { /* after the last one, what is read is not used */
+    for (; rest != 0; --rest) { /* after the last block, the loads are not used */
         WEFT_CONV_GPU_NEXT
         WEFT_CONV_GPU_READ
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,

@@ -1,18 +1,18 @@
 /* conv_naive.cl: convolution and its data gradient, the portable form: no local memory, no barriers, no
  * tuning.
  *
- *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     x: images, channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
- * Work split: a work-item makes WEFT_LANES neighbouring channels of one element of the result (one on
- * gpu-class devices, sixteen on cpu-class devices), neighbours those beside or of the next group. It walks
- * the taps of its window; a tap outside the image counts as zero.
+ * Division of work: a work-item computes WEFT_LANES neighbouring channels of one element of the result (one on devices of class
+ * gpu, sixteen on devices of class cpu). Neighbouring items compute the next channels or the next group. An item walks over the
+ * taps of its window; a tap outside the image counts as zero.
  *
  *          image          result
  *        . . . . .        . . .
  *        . t t t .   ->   . f .     one work-item
  *        . t t t .        . . .
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros that the plan defines before each copy
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_NAIVE
@@ -28,7 +28,7 @@ typedef float weft_conv_value;
 typedef float16 weft_conv_value;
 #endif
 
-/* The image's index along an axis that the tap meets from position `at` of the result; -1: none. */
+/* The index along an axis of the image that a tap reads for position `at` of the result; -1 if the tap reads nothing. */
 static int weft_conv_index(int at, int tap, int size, int stride, int dilation, int before, int transposed) {
     int index;
     if (transposed) {

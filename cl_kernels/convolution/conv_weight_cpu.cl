@@ -1,15 +1,14 @@
-/* conv_weight_cpu.cl: the weight's gradient of a convolution for devices whose work-item is a core with wide
- * vectors.
+/* conv_weight_cpu.cl: the weight gradient of a convolution for devices of class cpu, where a work-item runs on a core with wide
+ * vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of
  *        x[.][o * stride + k * dilation - before][c] * y[.][o][f]; all contiguous
  *
- * sums: a product of matrices for every tap, TILE (13) channels x 32 filters of it in registers, positions o
- * summed up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the
- * lines of positions; it takes them in blocks. Of a block it copies y into panels, and of TILE channels at a
- * time the pixels that its windows look at, zeros outside the image; there a tap is only another address to
- * begin:
+ * sums: a matrix product for each tap, with a tile of TILE (13) channels x 32 filters in registers, summed over positions o. A
+ * work-item (no barriers, no local memory) computes some panels of 32 filters for a range of the lines of positions, which it takes
+ * in blocks. Of a block it copies y into panels and, for TILE channels at a time, the pixels that the windows read, with zeros
+ * outside the image. For each tap only the address of the first pixel differs:
  *
  *        x, 13 of 16 floats a pixel           y, 32 floats a position
  *      +--+--+--+--+--+--+--                 +----------+
@@ -17,21 +16,21 @@
  *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
  *          p, p + stride, ...                   p
  *
- * Few channels: `joined`, the pixels are copied whole, and a tile is of neighbours among the taps2 *
- * channels of a row of taps. Sums lie in scratch memory, [split][group][panel][tap][tile][TILE][32].
+ * If there are few channels (`joined`), whole pixels are copied, and a tile consists of neighbours among the taps2 * channels
+ * numbers of a row of taps. Sums are in scratch memory, [split][group][panel][tap][tile][TILE][32].
  *
- * TILE is as many as share the channels evenly; at most 16 filters are one vector (VECTORS), and up to 24
- * rows of it.
+ * TILE is chosen so that tiles divide the channels evenly. With at most 16 filters a panel is one vector (VECTORS), and a tile has
+ * up to 24 rows.
  *
  * combine: adds the splits up, in their order, and stores the sums as w. */
 
 #ifndef WEFT_CONV_WEIGHT_CPU
 #define WEFT_CONV_WEIGHT_CPU
 
-/* The prefetch distance in pixels: a pixel of many channels is a page from the next. */
+/* The prefetch distance in pixels, since successive pixels of many channels are in different pages. */
 #define WEFT_CONV_WEIGHT_PREFETCH 12
 
-/* A line of positions: `at` of its axis onwards, in one image. */
+/* A line of positions in one image, from (o0, o1, o2) on along the last axis. */
 typedef struct weft_conv_line {
     int image, o0, o1, o2;
 } weft_conv_line;
@@ -57,12 +56,13 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
 #define WEFT_CONV_WEIGHT_TILE    WEFT_CONV_WEIGHT_ROWS
-#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
+#define WEFT_CONV_WEIGHT_VECTORS 2 /* vectors of 16 filters in a panel */
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
 
-/* The sums of one tap over a block of lines, of `tile` rows and `vectors` of a panel of `wide` of them: constants at the
- * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
+/* Adds one tap's products over a block of lines to the sums: `tile` rows, and `vectors` of the `wide` vectors of a panel, all
+ * constants at the call. Each copy of the template has a function of its own: a function that several callers share, with
+ * different constants, would keep its loops, and its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
     const int tile, const int vectors, const int wide) {
@@ -88,7 +88,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global w
     }
 }
 
-/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
+/* panel[p] = y of position p, with zeros past the end of the row and past the last filter. */
 static inline void WEFT_NAME(pack_y)(
     float16 *panel, WEFT_OPERANDS_B *y, int count, int length, int columns, long step, const int vectors) {
     if (columns == 16 * vectors) {
@@ -108,11 +108,12 @@ static inline void WEFT_NAME(pack_y)(
     for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
 }
 
-/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. A pitch of 16
- * takes a vector, of which only `count` channels matter, where x does not end before. */
+/* pixels[i * pitch + c] = channel c of pixel first + i of a row of the image, for i < width; zeros outside the image. With a
+ * pitch of 16, a pixel is read as a vector, of which only the first `count` channels matter, unless x ends before the end of the
+ * vector. */
 static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_OPERANDS_A *x_end, bool inside,
     int first, int width, int size, int count, int pitch, long step) {
-    /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
+    /* Pixels low to high - 1 are in the image; those before `whole` can be read as vectors. */
     const int low = inside ? min(width, max(0, -first)) : width;
     const int high = inside ? max(low, min(width, size - first)) : width;
     int whole = low;
@@ -129,7 +130,7 @@ static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_O
         WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step + 15, 2);
         *(weft_lanes_f32 *)(pixels + i * 16) = WEFT_OF_A(WEFT_READ_)(from);
     }
-    if (step == pitch) { /* they lie as they are taken */
+    if (step == pitch) { /* the pixels are contiguous in memory, as in the copy */
         const int left = (high - whole) * pitch;
         float *to = pixels + whole * pitch;
         int i = 0;
@@ -145,8 +146,8 @@ static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_O
     }
 }
 
-/* Work-item (split, span of panels, group). A split has `lines` lines of the `all_lines`, each of at most
- * `length` positions; `block` of them at once. */
+/* Work-item (split, span of panels, group). A split has `lines` of the `all_lines` lines, each with at most `length` positions,
+ * and takes `block` lines at a time. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *sums, long sums_offset, int all_lines, int lines, int block, int length,
     int span, int joined, int tiles, int images, int channels, int filters, int groups, int image0,
@@ -160,7 +161,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
     const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
-    const int x_row = width * pitch, x_line = rows * x_row; /* of taps; of positions */
+    const int x_row = width * pitch, x_line = rows * x_row; /* floats of a row, of all rows of taps */
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * wide;
     WEFT_OPERANDS_A *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;

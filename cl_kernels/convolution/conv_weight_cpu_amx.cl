@@ -1,43 +1,45 @@
-/* conv_weight_cpu_amx.cl: the weight's gradient of a convolution over one or two spatial axes in bf16 with sums of f32, by
- * the matrix engine AMX of processors.
+/* conv_weight_cpu_amx.cl: the weight gradient of a convolution over one or two spatial axes in bf16 with sums of f32, by the matrix
+ * engine AMX of processors. x is the image, y the gradient of the result.
  *
- *     x (N, I..., groups * C)   y (N, O..., groups * F)  -> w (groups * F, C, taps): all contiguous; x and y of the formats
- *     WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
+ *     x (N, I..., groups * C)   y (N, O..., groups * F)  -> w (groups * F, C, taps): all contiguous; x and y are stored in
+ *     WEFT_FORMAT_A and _B, and rounded to bf16 if these are wider
  *
- * w[f][c][tap] = sum over positions p of y[p][f] * x[p at tap][c]: for the engine the product of a left matrix, y with rows for
- * columns, and a right one, x in pairs of positions. Positions are numbered through all rows of all images, as if rows
- * had PITCH positions and images ROWS rows, so many that windows end in zeros; y is 0 where there is no
- * position. So a tap sees x moved by a number of positions that is the same everywhere, and a sum runs through rows and images:
+ * w[f][c][tap] = sum over positions p of y[p][f] * x[p at tap][c]. The engine's left matrix is the transpose of y, its right matrix
+ * is x in pairs of positions. Positions are numbered through all rows of all images as if a row had PITCH positions and an image
+ * ROWS rows. These are so large that windows at the end of a row or an image read zeros; y is 0 at the additional positions. Each
+ * tap then reads x at the position plus a constant number, and a sum runs through rows and images:
  *
- *      . x x x x x x           '.' zeros between rows: the end of one row's windows and the beginning of the next one's;
- *      . x x x x x x           a tap one column on: + 1; one row on: + PITCH
+ *      . x x x x x x           '.' zeros between rows, which windows at the end of one row and at the beginning of the next read;
+ *      . x x x x x x           the next tap of a row: + 1; the tap in the next row: + PITCH
  *      . . . . . . .           zeros between images
  *
- * A stride splits rows and columns of x into planes, one for each remainder, which all are as this one.
+ * A stride divides the rows and columns of x into planes, one for each remainder; each plane has this form.
  *
- * pairs: x is stored as words, the two bf16 numbers of positions 2i, 2i + 1, and once more of 2i + 1, 2i + 2 for taps that move
- * it by an odd number: 16 channels by 16 words are a tile of the engine, at any place. y is stored as tiles of 16 filters by 32
- * positions. Both stay in the second-level cache for a block of positions; there each tile of y meets each channel and tap.
+ * pairs: x is stored as words with the two bf16 numbers of positions 2i and 2i + 1, and once more with those of 2i + 1 and 2i + 2,
+ * for taps at an odd distance. 16 channels by 16 words, from any word on, are a tile of the engine. y is stored as tiles of 16
+ * filters by 32 positions. For a block of positions both stay in the L2 cache, while each tile of y is multiplied by the tiles of
+ * all channels and taps.
  *
- * Where channels are few (JOINED), a row of taps counts as channels: a position's window over a row of x is one line in memory.
+ * If there are few channels (JOINED), the numbers of a row of taps are treated as channels: the part of a window in one row of x is
+ * contiguous in memory.
  *
- * combine: adds splits up, in their order, and stores them in w's order. */
+ * combine: adds the splits up, in their order, and stores them in w's order. */
 
 #include "amx_words.clh"
 
 #ifndef WEFT_CONV_WEIGHT_AMX
 #define WEFT_CONV_WEIGHT_AMX
 
-/* How many pixels ahead x is prefetched. */
+/* The prefetch distance of x in pixels. */
 #define WEFT_WEIGHT_AMX_SOON 16
 
 typedef ushort16 weft_weight_amx_line __attribute__((aligned(2)));
 
-/* The convolution along rows and columns, and how positions are numbered. */
+/* The convolution along rows and columns, and the sizes by which positions are numbered. */
 typedef struct weft_weight_amx {
     int images, rows, pitch;
     int image1, image2, result1, result2, stride1, stride2, before1, before2;
-    long x_step, y_step; /* from pixel to pixel */
+    long x_step, y_step; /* elements from one pixel to the next */
 } weft_weight_amx;
 
 typedef struct weft_weight_amx_place {
@@ -60,15 +62,15 @@ static inline void weft_weight_amx_next_row(const weft_weight_amx *conv, weft_we
     ++at->image;
 }
 
-/* The row of x that a row of positions looks at in a plane, as a number of all images' rows; -1: none. */
+/* The row of x that a row of positions reads in a plane, counted through all images; -1 if there is none. */
 static inline int weft_weight_amx_row(
     const weft_weight_amx *conv, const weft_weight_amx_place *at, int phase1) {
     const int row = at->row * conv->stride1 + phase1 - conv->before1;
     return at->image < conv->images && row >= 0 && row < conv->image1 ? at->image * conv->image1 + row : -1;
 }
 
-/* Elements from the first of y to that of 32 positions, and what their words are masked with: nothing where there is
- * no position. The greatest of them. */
+/* For 32 positions: the offset of each position's elements in y, and the mask for its words, which is 0 for additional
+ * positions. Returns the greatest offset. */
 static inline long weft_weight_amx_positions(
     long *from, uint *masks, const weft_weight_amx *conv, weft_weight_amx_place *at) {
     long last = 0;
@@ -83,7 +85,8 @@ static inline long weft_weight_amx_positions(
     return last;
 }
 
-/* Two tiles of y by two of x: sum, and the ones after it, of the next filters, and of both. */
+/* Multiplies two tiles of y by two tiles of x over `steps` steps. The sums are at `sum`, in the tile after it, and `row` floats
+ * further for the next filters. */
 __attribute__((always_inline)) static inline void weft_weight_amx_four(weft_amx_engine *engine,
     __global float *sum, long row, bool first, __global const uint *y, long y_tile, __global const uint *x0,
     __global const uint *x1, int steps) {
@@ -117,7 +120,7 @@ __attribute__((always_inline)) static inline void weft_weight_amx_four(weft_amx_
     WEFT_AMX_STORE(engine, 3, sum + row + WEFT_AMX_TILE);
 }
 
-/* A tile of y by three of x. */
+/* Multiplies a tile of y by three tiles of x. */
 __attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx_engine *engine,
     __global float *sum, bool first, __global const uint *y, __global const uint *x0, __global const uint *x1,
     __global const uint *x2, int steps) {
@@ -154,7 +157,7 @@ __attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx
 #define WEFT_WEIGHT_AMX_ALONE
 #endif
 
-/* Sixteen numbers at p, of which those from `end` on are 0; whole: there are none. */
+/* Sixteen numbers at p; those from `end` on are 0. whole: `end` is at least 16 numbers away. */
 static inline uint16 WEFT_NAME(bits_x)(
     __global const WEFT_OF_A(WEFT_T_) * p, __global const WEFT_OF_A(WEFT_T_) * end, const bool whole) {
     if (whole || end - p >= 16) return WEFT_OF_A(WEFT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
@@ -166,7 +169,7 @@ static inline uint16 WEFT_NAME(bits_y)(
     return WEFT_OF_B(WEFT_AMX_BITS_)(WEFT_OF_B(weft_load_tail_)(p, 0, (int)(end - p)));
 }
 
-/* words[i] = 16 filters of positions 2i and 2i + 1. whole: y ends later; a constant at the call. */
+/* words[i] = 16 filters of positions 2i and 2i + 1. whole: no read reaches the end of y; a constant at the call. */
 __attribute__((always_inline)) static inline void WEFT_NAME(rows_y)(uint16 *words,
     __global const WEFT_OF_B(WEFT_T_) * y, __global const WEFT_OF_B(WEFT_T_) * end, const long *from,
     const uint *masks, const bool whole) {
@@ -177,7 +180,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(rows_y)(uint16 *word
     }
 }
 
-/* tiles[tile][step]: 16 filters of y by 32 positions, from `start` on. */
+/* tiles[tile][step] = 16 filters of y by 32 positions, from position `start` on. */
 static void WEFT_NAME(pack_y)(__global uint *tiles, const weft_weight_amx *conv,
     __global const WEFT_OF_B(WEFT_T_) * y, __global const WEFT_OF_B(WEFT_T_) * end, int start, int steps,
     int count) {
@@ -200,17 +203,17 @@ static void WEFT_NAME(pack_y)(__global uint *tiles, const weft_weight_amx *conv,
     }
 }
 
-/* 16 channels of `count` positions of a plane, from `start` on: even[i] positions 2i and 2i + 1, odd[i] the ones after them
- * where `twice`; odd[-1] is there, too. */
+/* Packs 16 channels of `count` positions of a plane, from position `start` on: even[i] = positions 2i and 2i + 1 and, if
+ * `twice`, odd[i] = positions 2i + 1 and 2i + 2. odd[-1] is written, too. */
 static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const bool twice,
     const weft_weight_amx *conv, __global const WEFT_OF_A(WEFT_T_) * x,
     __global const WEFT_OF_A(WEFT_T_) * end, int phase1, int phase2, int start, int count) {
     weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
-    const int shift = phase2 - conv->before2; /* of column 0 */
+    const int shift = phase2 - conv->before2; /* the column of x that position 0 of a row reads */
     const int least = shift < 0 ? (conv->stride2 - 1 - shift) / conv->stride2 : 0;
     const int most = conv->image2 > shift ? (conv->image2 - 1 - shift) / conv->stride2 + 1 : 0;
     const long step = conv->stride2 * conv->x_step;
-    const int spare = 15 / (int)step + 1; /* pixels that hold what a vector reads past its own */
+    const int spare = 15 / (int)step + 1; /* the pixels after its own that a vector of 16 numbers can reach */
     uint16 before = 0;
 #define WEFT_WEIGHT_AMX_PUT(word)                                                                            \
     {                                                                                                        \
@@ -250,7 +253,8 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
     }
 }
 
-/* The same of the lines that windows see of a row, `across` tiles of 16 elements, `count` pairs apart. */
+/* Packs likewise the lines of a row of x that the windows read: `across` tiles of 16 elements, `between` pairs apart, at `count`
+ * positions. */
 static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx *conv,
     __global const WEFT_OF_A(WEFT_T_) * x, int phase1, int start, int count, int across, int between) {
     weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
@@ -279,8 +283,8 @@ static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx 
     }
 }
 
-/* Work-item (split, span of tiles of filters, group): `share` positions, `block` of them at once; `wide` tiles of channels are
- * packed at once, and their planes are `length` pairs long. */
+/* Work-item (split, span of tiles of filters, group). A split has `share` positions and takes `block` of them at a time. `wide`
+ * tiles of channels are packed at a time; their planes have `length` pairs. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const WEFT_OF_A(WEFT_T_) * x, long x_offset,
     __global const WEFT_OF_B(WEFT_T_) * y, long y_offset, __global float *sums, long sums_offset,
     __global uint *rooms, long rooms_offset, long room, int share, int block, int span, int wide, int length,
@@ -304,7 +308,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const WEFT_OF_A(WEFT_T_) * 
     sums += sums_offset + (((long)split * groups + group) * tiles + left) * row;
     rooms += rooms_offset + ((split * get_global_size(1) + get_global_id(1)) * groups + group) * room;
     __global uint *const x_room = rooms + (long)span * block * 8;
-    int places[WEFT_WEIGHT_AMX_COLUMNS]; /* of a column's first pair of x, from x_room on */
+    int places[WEFT_WEIGHT_AMX_COLUMNS]; /* the offset in x_room of the first pair of each column of tiles */
     for (int i = 0; i < columns; ++i) {
         const int column = min(i, used - 1), tile = column % wide, tap = column / wide;
         const int t1 = tap / across * dilation1, t2 = joined ? 0 : tap % across * dilation2;
@@ -349,15 +353,15 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const WEFT_OF_A(WEFT_T_) * 
     WEFT_AMX_RELEASE(&engine);
 }
 
-/* The first of 16 sums, added up over splits. */
+/* Sixteen sums from `from` on, added up over the splits. */
 static inline float16 WEFT_NAME(total)(__global const float *from, int splits, long split_sums) {
     float16 sum = WEFT_LANES_READ(f32, from);
     for (int split = 1; split < splits; ++split) sum += WEFT_LANES_READ(f32, from + split * split_sums);
     return sum;
 }
 
-/* to[channel * taps + tap] = the sums of 16 channels at 16 taps, one from `between` to the next; `room` elements are there.
- * What a vector writes too much is overwritten by the next one. */
+/* to[channel * taps + tap] = the sums of 16 channels at all taps, which are `between` apart. `to` has `room` elements. Excess
+ * lanes that a vector writes are overwritten by the next vector. */
 static inline void WEFT_NAME(channels)(__global float *to, __global const float *from, long between, int taps,
     int room, int splits, long split_sums) {
     for (int tap = 0; tap < taps; tap += 16) {
@@ -398,7 +402,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
     }
 }
 
-/* The same where a row of taps counts as channels. */
+/* Combines likewise the sums of a product in which the numbers of a row of taps are treated as channels (JOINED). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(combine_lines)(__global const float *sums, long sums_offset,
     __global float *w, long w_offset, int splits, int wide, int columns, int channels, int filters, int taps1,
     int taps2) {

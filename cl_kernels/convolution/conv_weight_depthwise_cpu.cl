@@ -1,13 +1,12 @@
-/* conv_weight_depthwise_cpu.cl: the weight's gradient of a convolution with one channel a group, for devices
- * whose work-item is a core with wide vectors.
+/* conv_weight_depthwise_cpu.cl: the weight gradient of a convolution with one channel in each group, for devices of class cpu,
+ * where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image..., channels)   y (images, result..., channels)
  *     -> w (channels, 1, taps...): w[c][k] = sum over images, o of
  *        x[.][o * stride + k * dilation - before][c] * y[.][o][c]
  *
- * sums: a work-item (no barriers, no local memory) owns a share of the tiles; a tile is 7 neighbouring
- * positions of a row of y. For 16 channels after the other, each row of taps is summed in vectors and added
- * to the split's sums[16 channels][tap][lane]:
+ * sums: a work-item (no barriers, no local memory) computes a range of the tiles; a tile is 7 neighbouring positions of a row of y.
+ * For each 16 channels, each row of taps is summed in vectors and added to the split's sums[16 channels][tap][lane]:
  *
  *     y, 16 channels each                  y0 y1 y2 y3 y4 y5 y6           7 loads a tile
  *     pixels of a row of x                 p0 p1 p2 p3 p4 p5 p6 p7 p8     9 loads a row of taps
@@ -15,8 +14,8 @@
  *     tap 1                                   *  *  *  *  *  *  *
  *     tap 2                                      *  *  *  *  *  *  *
  *
- * Three taps side by side with stride 1 or 2 are done so, where the tile and its window are whole; other
- * tiles load a pixel for each multiply-add. combine: adds the splits in their order. */
+ * Three neighbouring taps with stride 1 or 2 are computed in this way if the tile and its window are inside the tensors; other
+ * tiles load a pixel for each multiply-add. combine: adds the splits up, in their order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
@@ -25,7 +24,7 @@
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* The first of 16 numbers of x at `from`, of which `left` may be read. */
+/* Sixteen numbers of x at `from`, of which `left` may be read; the others are zero. */
 static inline float16 WEFT_NAME(load_x)(WEFT_OPERANDS_A *from, long left) {
     if (left >= 16) return WEFT_OF_A(WEFT_READ_)(from);
     float16 value = 0.0f;
@@ -34,7 +33,7 @@ static inline float16 WEFT_NAME(load_x)(WEFT_OPERANDS_A *from, long left) {
     return value;
 }
 
-/* The first of 16 numbers of y at `from`, of which `left` may be read. */
+/* Sixteen numbers of y at `from`, of which `left` may be read; the others are zero. */
 static inline float16 WEFT_NAME(load_y)(WEFT_OPERANDS_B *from, long left) {
     if (left >= 16) return WEFT_OF_B(WEFT_READ_)(from);
     float16 value = 0.0f;
@@ -43,7 +42,7 @@ static inline float16 WEFT_NAME(load_y)(WEFT_OPERANDS_B *from, long left) {
     return value;
 }
 
-/* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
+/* Adds the products of a tile to the sums of three taps. All pixels that the taps read are inside the image. */
 __attribute__((always_inline)) static inline void WEFT_NAME(three)(
     __global float16 *sums, const float16 *gradient, const int across, WEFT_OPERANDS_A *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
@@ -57,7 +56,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(three)(
     }
 }
 
-/* Work-item: a split. */
+/* Work-item: one split, with `share` of the tiles. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *sums, long sums_offset, int tiles, int share, int row_tiles, int images,
     int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,

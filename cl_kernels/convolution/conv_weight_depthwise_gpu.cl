@@ -1,13 +1,13 @@
-/* conv_weight_depthwise_gpu.cl: the weight's gradient of a convolution with one channel a group, for devices
- * with many work-items.
+/* conv_weight_depthwise_gpu.cl: the weight gradient of a convolution with one channel in each group, for devices of class gpu. x is
+ * the image, y the gradient of the result.
  *
  *     x (images, image..., channels)   y (images, result..., channels)
  *     -> w (channels, 1, taps...): w[c][k] = sum over positions (image, o) of
  *        x[image][o * stride + k * dilation - before][c] * y[image][o][c]
  *
- * sums: a work-item has a block of taps of a quad of channels in registers, LINES rows of TAPS each, usually all that there are, and adds a
- * share of the tiles to them. A tile is PLACES neighbouring positions of a row of y, which are read once, and so is each pixel that they
- * meet in a row of x:
+ * sums: a work-item holds the sums of a block of taps of a quad of channels in registers: LINES rows of TAPS taps, usually all that
+ * exist. It adds the products of some of the tiles to them. A tile is PLACES neighbouring positions of a row of y, each of which is
+ * read once; in each row of x the item reads once each pixel that the positions use:
  *
  *     y, a quad of channels each         y0 y1 y2 y3            4 reads
  *     pixels of a row of x               p0 p1 p2 p3 p4 p5      6 reads a row of taps
@@ -15,9 +15,9 @@
  *     tap 1                                 *  *  *  *          48 multiply-adds
  *     tap 2                                    *  *  *  *
  *
- * A group has WIDE items along channels, and others side by side that take tiles in turn. Tiles are ordered as (image, outer axis, block of
- * strips, row, strip), so that a group goes down a column of rows, and its caches have what windows share. At the end items with
- * the same channels are added up in local memory, in their order, and the group stores a part of w.
+ * A group has WIDE items along channels; the other items (walkers) take tiles in turn. Tiles are ordered as (image, outer axis,
+ * block of strips, row, strip), so that a group walks down a column of rows, and its caches hold what windows share. At the end the
+ * sums of items with the same channels are added up in local memory, in the order of the items, and the group stores its sums.
  * combine: adds the splits of an element in their order. */
 
 #ifndef WEFT_NAME
@@ -45,7 +45,7 @@
 #define WEFT_DEPTHWISE_BLOCK   (WEFT_DEPTHWISE_LINES * WEFT_DEPTHWISE_TAPS)
 #define WEFT_DEPTHWISE_ACROSS  (WEFT_DEPTHWISE_WIDE * WEFT_DEPTHWISE_LANES)
 
-/* A tile's place: the image, along outer axes, its block of strips and its strip in that. */
+/* The position of a tile: the image, the indices along the outer axes, the block of strips, and the strip in the block. */
 #ifndef WEFT_WEIGHT_DEPTHWISE_GPU
 #define WEFT_WEIGHT_DEPTHWISE_GPU
 typedef struct weft_depthwise_tile {
@@ -58,7 +58,7 @@ static weft_depthwise_tile weft_depthwise_tile_of(int at, int strips, int result
         plane / result0, plane % result0, column % blocks, row % result1, at % strips};
 }
 
-/* The tile so many strips after this one. */
+/* The tile `count` strips after this one. */
 static weft_depthwise_tile weft_depthwise_tile_after(
     weft_depthwise_tile tile, int count, int strips, int result1, int blocks, int result0) {
     tile.strip += count;
@@ -76,7 +76,8 @@ static weft_depthwise_tile weft_depthwise_tile_after(
 }
 #endif
 
-/* Adds up what items with the same channels have, and stores it: of `channels` channels and `lines` rows of `width` taps, if the group has as many. */
+/* Adds up the sums of items with the same channels, and stores them. `channels` channels and `lines` rows of `width` taps exist
+ * from the group's first ones on; the group can have more. */
 static inline void WEFT_NAME(add_up)(__local const float *parts, __global float *sums, int item, int channels,
     int lines, int width, int taps) {
     for (int e = item; e < WEFT_DEPTHWISE_ACROSS * WEFT_DEPTHWISE_BLOCK; e += WEFT_DEPTHWISE_GROUP) {
@@ -90,8 +91,8 @@ static inline void WEFT_NAME(add_up)(__local const float *parts, __global float 
     }
 }
 
-/* Work-group (channels, block of taps, split). share: tiles of a split, of which there are `tiles`; strips, blocks: strips of a block, blocks of a
- * row; chunks: blocks of taps along a row of them. */
+/* Work-group (channels, block of taps, split). A split has `share` of the `tiles` tiles; a row has `blocks` blocks of `strips`
+ * strips; a row of taps has `chunks` blocks of taps. */
 __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(sums)(
     WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums,
     long sums_offset, int tiles, int share, int strips, int blocks, int chunks, int images, int channels,
@@ -132,7 +133,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
             WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) slope[r] = WEFT_DEPTHWISE_INSIDE(
                 WEFT_DEPTHWISE_LOAD(WEFT_OF_B, y, from_y + WEFT_DEPTHWISE_NEAREST(o2 + r, result2) * step_y),
                 o2 + r, result2);
-            /* The same for all rows of x. */
+            /* The offsets along a row are the same for all rows of x. */
             WEFT_DEPTHWISE_OFFSET along[WEFT_DEPTHWISE_PIXELS];
             WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) along[j] =
                 WEFT_DEPTHWISE_NEAREST(i2 + j, image2) * step_x + own_x;

@@ -1,23 +1,24 @@
-/* conv_weight_engine_gpu.cl: the weight's gradient of a convolution by the matrix engine of a GPU: factors of 16 bits, sums of
- * f32.
+/* conv_weight_engine_gpu.cl: the weight gradient of a convolution by the matrix engine of a GPU, with factors of 16 bits and sums
+ * of f32.
  *
  *     image (images, image..., channels)   slope (images, result..., filters)
  *     -> w (groups * filters, channels, taps...), f32
  *
- * The matrix product of conv_weight_gpu.cl, whose positions are divided among splits, by the tiles and fragments of
- * gemm_engine_gpu.cl: row = filter, column = (tap, channel), step of k = position. A chunk is eight filters of a position, or
- * eight channels of the pixel that a tap sees from it; an item puts its eight numbers into as many rows of local memory:
+ * It computes the matrix product of conv_weight_gpu.cl, whose positions are divided among splits, by the tiles and fragments of
+ * gemm_engine_gpu.cl: a row is a filter, a column is a (tap, channel), and a step of k is a position. `slope` is the gradient of
+ * the result. A chunk is eight filters of a position, or eight channels of the pixel that a tap reads for the position. An item
+ * writes the eight numbers of a chunk to eight rows of local memory:
  *
  *            chunk of position p             A in local memory
  *          [ f 0  f 1  ...  f 7 ]   --->   row 0:  .. f 0 of position p ..
  *                                          row 1:  .. f 1 of position p ..
  *                                            ...
  *
- * Channels and filters have a pitch, a multiple of 8, and are chunks of the engine's format at addresses that are multiples of 16
- * bytes: "stage" and "stage_slope" make copies that are, if they are not. What is outside of the image, and a position past
- * the split's last one, counts as zero.
+ * Channels and filters must have a pitch that is a multiple of 8, the engine's format, and addresses that are multiples of 16
+ * bytes. If they do not, "stage" and "stage_slope" make copies that do. Pixels outside the image, and positions past the last one
+ * of a split, count as zero.
  *
- * What is the engine's stands in two files that precede this one (src/kernels/product/engine_gpu.h). The parameters stand in
+ * Two files of the engine precede this one (src/kernels/product/engine_gpu.h). The parameters are in
  * src/kernels/convolution/conv_weight_engine_gpu.c; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
 #include "conv_engine_gpu.clh"
@@ -28,13 +29,13 @@
 #define WEFT_CONV_WEIGHT_A_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)
 #define WEFT_CONV_WEIGHT_B_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)
 
-/* Chunk j's step of a block. */
+/* The step in a block of an item's chunk j. */
 #define WEFT_CONV_WEIGHT_ENGINE_STEP(rows, j)                                                                \
     ((int)WEFT_ENGINE_STEP_OF(rows, 0) + (j)*WEFT_ENGINE_HOP(rows, 0))
 
-/* An item's chunks of a block, of which `rest` positions are left. What is not there is not read: the split's first slope and the
- * first pixel are, and become zero as they are put into local memory, after a block is multiplied: nothing waits for them
- * before. */
+/* Loads an item's chunks of a block, of which `rest` positions remain. For a chunk that does not exist, the split's first slope
+ * or the first pixel is read instead, and replaced by zero when it is written to local memory. This happens after a block was
+ * multiplied, so the loads are not waited for earlier. */
 #define WEFT_CONV_WEIGHT_ENGINE_READ(rest)                                                                   \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_CONV_WEIGHT_A_COPIES; ++weft_j) {                         \
         a_there[weft_j] = WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_HEIGHT, weft_j) < (rest);                 \
@@ -71,13 +72,13 @@ WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_A)
 WEFT_CONV_ENGINE_STAGE(stage_slope, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_B)
 
-/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums
- * are where its taps and channels have these strides. */
+/* Work-group (columns, filters, split and group). Offsets count units; steps of pixels and slopes are bytes. sum_tap and
+ * sum_channel are the strides of taps and channels in a filter's sums. */
 __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(__global const ushort, __global const ushort)) {
     WEFT_ENGINE_TILES(1)
-    /* Of each quad of columns where its channels are stored, and how many there are, for the end: each split has a block, and a barrier
-     * with it. Found there, they would have DG2 spill. */
+    /* For each quad of columns: where its channels are stored, and how many exist. Each split has a block, so a barrier comes
+     * before the use at the end. Computed at the end, these numbers would make DG2 spill. */
     __local int2 places[WEFT_ENGINE_READERS(4)];
     WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;

@@ -1,16 +1,15 @@
-/* conv_weight_gpu.cl: the weight's gradient of a convolution for devices with many work-items and local
- * memory.
+/* conv_weight_gpu.cl: the weight gradient of a convolution for devices of class gpu. `slope` is the gradient of the result.
  *
  *     image (images, image..., channels)   slope (images, result..., filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over positions (image, o) of
  *        image[image][o * stride + k * dilation - before][c] * slope[image][o][f]
  *
- * A matrix product with the core of gemm_gpu.cl: row = filter, column = (tap, channel), step of k = position. There are few
- * tiles of it and many steps, so positions are divided among splits, each with sums of its own:
+ * It is a matrix product with the core of gemm_gpu.cl: a row is a filter, a column is a (tap, channel), and a step of k is a
+ * position. There are few tiles and many steps, so the positions are divided among splits, each of which has its own sums.
  *
- * tiles: each item copies one quad of a block of both factors: four filters of a position, and four channels of the pixel
- * that its tap sees from there. From block to block its position advances by STEP, as a number whose digits are the image
- * and the axes:
+ * tiles: each item copies one quad of a block of both factors: four filters of a position, and four channels of the pixel that the
+ * item's tap reads for a position. From one block to the next, the position advances by STEP, as a number whose digits are the
+ * image and the indices along the axes:
  *
  *            block of images (8 positions, 128 columns)
  *              +----------------+
@@ -18,21 +17,20 @@
  *     slopes   +----------------+
  *     (128, 8) +----------------+
  *     +----+   |                |
- *     | f  |   |     w          |  8 x 8 elements of w an item, as in gemm_gpu.cl
+ *     | f  |   |     w          |  an item computes 8 x 8 elements of w, as in gemm_gpu.cl
  *     +----+   +----------------+
  *
- * Channels and filters have a pitch, a multiple of 4, and are quads at addresses that allow to read them at once: "stage" and
- * "stage_slope" make copies that are, if they are not. What is outside of the image, and a position past the split's last
- * one, counts as zero.
+ * Channels and filters must have a pitch that is a multiple of 4, and addresses at which quads can be read as vectors. If they do
+ * not, "stage" and "stage_slope" make copies that do. Pixels outside the image, and positions past the last one of a split, count
+ * as zero.
  *
- * combine (conv_weight_combine_gpu.clh) adds the splits up. The parameters stand in
- * src/kernels/convolution/conv_weight_gpu.c. */
+ * combine (conv_weight_combine_gpu.clh) adds the splits up. The parameters are in src/kernels/convolution/conv_weight_gpu.c. */
 
 #ifndef WEFT_CONV_WEIGHT_GPU
 #define WEFT_CONV_WEIGHT_GPU
 
-/* An item's quads of a block, by their numbers: of slopes, and of the image, with the pixel's place along the axes, and where a row of
- * positions ends along each of them. */
+/* The position of an item's quads. `slope` and `pixel` are numbers of quads in the memory of the slopes and of the image; `at`
+ * is the pixel's index along each axis, and `end` is the index at which a row of positions ends along each axis. */
 typedef struct weft_conv_weight_walk {
     int3 at, end;
     uint slope, pixel;
@@ -42,9 +40,9 @@ typedef struct weft_conv_weight_walk {
     ((((uint)(images) * (uint)image0 + (uint)(at).x) * (uint)image1 + (uint)(at).y) * (uint)image2 +         \
         (uint)(at).z)
 
-/* STEP positions further: along each axis as far as a digit says, and at its end back by a row of positions, which is one further
- * along the axis before. All digits are `pixel_step` quads, the end of each axis is `back` quads, and a block of slopes has `slope_block`.
- * Nothing is multiplied. */
+/* Advances by STEP positions: along each axis by a digit of STEP; at the end of the axis back by a row of positions, with a
+ * carry to the axis before. All digits together are `pixel_step` quads, going back at the end of an axis adds `back` quads, and
+ * a block of slopes has `slope_block` quads. There are no multiplications. */
 #define WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, axis, digit)                                                    \
     (walk).at.axis += (digit);                                                                               \
     const int weft_end_##axis = (walk).at.axis >= (walk).end.axis;                                           \
@@ -62,8 +60,9 @@ typedef struct weft_conv_weight_walk {
     (((uint)(walk).at.x < (uint)image0) & ((uint)(walk).at.y < (uint)image1) &                               \
         ((uint)(walk).at.z < (uint)image2))
 
-/* Quad `number` of memory of a factor, by its address in bytes: in elements, AMD's compiler scales it before it selects. Either half of the
- * bytes is shifted by itself: a number that is made longer first takes one instruction more of NVIDIA's and Intel's GPUs. */
+/* Reads quad `number` of a factor, with its address in bytes: AMD's compiler would scale a number of elements before it selects.
+ * Each half of the 64-bit offset is shifted separately: extending the number to 64 bits first takes one more instruction on
+ * NVIDIA's and Intel's GPUs. */
 #define WEFT_CONV_WEIGHT_QUAD_BITS(of) (sizeof(of(WEFT_T_)) == 4 ? 4 : 3)
 #define WEFT_CONV_WEIGHT_QUAD(of, from, number)                                                              \
     of(WEFT_QUAD_)(                                                                                          \
@@ -71,9 +70,10 @@ typedef struct weft_conv_weight_walk {
                                        ((ulong)((number) >> (32 - WEFT_CONV_WEIGHT_QUAD_BITS(of))) << 32 |   \
                                            (number) << WEFT_CONV_WEIGHT_QUAD_BITS(of))))
 
-/* An item's quads of a block. What is not there is not read: the first slope and the first pixel are, and become zero as they are
- * put into local memory, after a block is multiplied: nothing waits for them before. They are
- * selected: of an assignment on a condition Intel's compiler makes a branch, and moves the read of the image into it. */
+/* READ loads an item's quads of a block; PUT stores them to local memory. For a quad that does not exist, the first slope or the
+ * first pixel is read instead, and PUT replaces it by zero. PUT follows after a block was multiplied, so the loads are not
+ * waited for earlier. PUT uses select(): from a conditional assignment Intel's compiler makes a branch, and moves the read of
+ * the image into the branch. */
 #define WEFT_CONV_WEIGHT_READ(after)                                                                         \
     WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT) {                                                               \
         slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) + (after) < rest;                         \
@@ -90,12 +90,12 @@ typedef struct weft_conv_weight_walk {
     WEFT_GEMM_PUT(block, a_quads, A, 0)                                                                      \
     WEFT_GEMM_PUT((block) + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), b_quads, B, 0)
 
-/* Local memory of a group, in quads: blocks, each of both factors. */
+/* The local memory of a group in quads: blocks, each with both factors. */
 #define WEFT_CONV_WEIGHT_BLOCK  (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
 #define WEFT_CONV_WEIGHT_SHARED (WEFT_GEMM_BUFFERS * WEFT_CONV_WEIGHT_BLOCK)
 
-/* All blocks by asynchronous copies, as in conv_gpu.cl. What is not there is not read, and becomes zero. `ahead` positions are left from
- * the next block that is copied on. */
+/* The loop with asynchronous copies, as in conv_gpu.cl. Quads that do not exist are not read and become zero. From the next
+ * block to be copied on, `ahead` positions remain. */
 #define WEFT_CONV_WEIGHT_COPY(slot)                                                                          \
     {                                                                                                        \
         __local float4 *const weft_block = block + (slot)*WEFT_CONV_WEIGHT_BLOCK;                            \
@@ -157,8 +157,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
     WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_OF_B(WEFT_PUT_), from, to)
 }
 
-/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums are
- * where its taps and channels have these strides. */
+/* Work-group (columns, filters, split and group). Offsets count units; steps of pixels and slopes are bytes. sum_tap and
+ * sum_channel are the strides of taps and channels in a filter's sums. */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
@@ -195,7 +195,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
         (uint)(begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0)) * slope_quads + (uint)filter / 4;
     int rest = end - begin, slope_there = 0, image_there = 0,
         turn = WEFT_CONV_WEIGHT_BLOCK * (int)sizeof(float4);
-    /* Items that have no quad of a block select one, too: zeros. */
+    /* Items without a quad of a block hold zeros, because PUT selects from their registers, too. */
     float4 a_quads[1] = {(float4)(0.0f)}, b_quads[1] = {(float4)(0.0f)}, acc[WEFT_GEMM_SUMS][4];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
         acc[e][3] = (float4)(0.0f);
@@ -205,7 +205,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_READ(0)
     WEFT_CONV_WEIGHT_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block zeros are read */
+    for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block, zeros are loaded */
         WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)
         WEFT_CONV_WEIGHT_READ(WEFT_GEMM_STEP)
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block,

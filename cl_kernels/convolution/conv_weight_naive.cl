@@ -1,10 +1,10 @@
-/* conv_weight_naive.cl: the weight's gradient of a convolution, the portable form.
+/* conv_weight_naive.cl: the weight gradient of a convolution, the portable form. x is the image, y the gradient of the result.
  *
  *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of
  *        x[.][o * stride + k * dilation - before][c] * y[.][o][f]
  *
- * Work split: a work-item makes one element of w; all are contiguous. */
+ * Division of work: a work-item computes one element of w. All three tensors are contiguous. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix

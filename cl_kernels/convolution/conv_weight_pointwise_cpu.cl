@@ -1,12 +1,12 @@
-/* conv_weight_pointwise_cpu.cl: the weight's gradient of a pointwise convolution (windows of one element,
- * stride 1) for devices whose work-item is a core with wide vectors.
+/* conv_weight_pointwise_cpu.cl: the weight gradient of a pointwise convolution (windows of one element, stride 1) for devices of
+ * class cpu, where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (positions, groups * channels)   y (positions, groups * filters)
  *     -> w (groups * filters, channels): w[f][c] = sum over positions p of x[p][c] * y[p][f]; all contiguous
  *
- * sums: 6 channels x 64 filters in registers, positions summed up. A work-item (no barriers, no local memory)
- * owns a share of the positions and a span of panels of 64 filters; it takes the positions in blocks, of
- * which y is copied panel after panel, while x is multiplied where it lies:
+ * sums: the sums of 6 channels x 64 filters are in registers, and run over positions. A work-item (no barriers, no local memory)
+ * computes a span of panels of 64 filters for a range of the positions. It takes the positions in blocks; it copies y of a block
+ * panel by panel, and reads x in place:
  *
  *        x, 6 of its channels              y, 64 of its filters
  *      +--+--+--+--+--+--+--             +----+----+----+----+
@@ -14,13 +14,12 @@
  *      +--+--+--+--+--+--+--             +----+----+----+----+    broadcasts, 24 multiply-adds
  *                p                                 p
  *
- * Images that are stored in 16 bits are converted as they are copied, and x is copied, too: all channels of a block, once
- * for all panels.
+ * Images that are stored in 16 bits are converted when they are copied. x is then copied, too: all channels of a block, once for
+ * all panels.
  *
- * Meanwhile memory is prefetched, a line a position and evenly, so that it never waits for multiplications nor
- * they for it: where there are few channels and filters (`ahead`), the next block, else x some positions on.
- * Between blocks the sums lie in scratch memory, [split][group][row][filter]: a row is a channel, but the
- * last 6 rows are the last 6 channels.
+ * While the item multiplies, it prefetches evenly, a line at each position, so that neither the multiplications nor memory waits:
+ * the next block if there are few channels and filters (`ahead`), otherwise x some positions ahead. Between blocks the sums are in
+ * scratch memory, [split][group][row][filter]. A row is a channel, except that the last 6 rows are the last 6 channels.
  *
  * combine: adds the splits up, in their order, and stores the sums as w. */
 
@@ -31,11 +30,11 @@ WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <=
 
 #define WEFT_POINTWISE_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* How many positions before its use a line of x is prefetched. */
+/* The prefetch distance of x in positions. */
 #define WEFT_POINTWISE_SOON 16
 
-/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two lines are prefetched at each, so
- * many bytes from the ones before, where requests. It, rows and vectors are constants at each call. */
+/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). If `requests`, each position prefetches two lines: `one`
+ * and `other`, which advance by one_step and other_step bytes. requests, rows and vectors are constants at each call. */
 __attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
     bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,
     size_t one, long one_step, size_t other, long other_step, const bool requests, const int rows,
@@ -59,7 +58,7 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
         }
         x += x_step;
         y += y_step;
-        if (++p == count) break; /* count is never 0: so the compiler keeps the sums in their registers */
+        if (++p == count) break; /* count is never 0; a check at the end keeps the sums in registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) {
@@ -83,12 +82,12 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
 #define WEFT_FORMAT_B     f32
 #define WEFT_POINTWISE_ALONE
 #endif
-#ifndef WEFT_POINTWISE_LAST /* vectors of the last panel */
+#ifndef WEFT_POINTWISE_LAST /* the vectors of the last panel */
 #define WEFT_POINTWISE_LAST (vectors - (panels - 1) * WEFT_POINTWISE_VECTORS)
 #define WEFT_POINTWISE_ANY_WIDTH
 #endif
 
-/* to[p][0..width) = y[p][0..width), zeros from `most` on. */
+/* to[p][0..width) = y[p][0..width), with zeros from column `most` on. */
 static inline void WEFT_NAME(pack_y)(
     __global float *to, WEFT_OPERANDS_B *y, long step, int count, int width, int most) {
     for (int p = 0; p < count; ++p, y += step, to += width) {
@@ -103,7 +102,8 @@ static inline void WEFT_NAME(pack_y)(
 }
 
 #if !WEFT_OF_A(WEFT_PLAIN_)
-/* to[p][0..channels) = x[p][0..channels), rows of `pitch` numbers, of which the last are any; x ends after `elements`. */
+/* to[p][0..channels) = x[p][0..channels), in rows of `pitch` numbers; numbers after the channels have any values. x ends after
+ * `elements` elements. */
 static inline void WEFT_NAME(convert_x)(
     __global float *to, WEFT_OPERANDS_A *x, long step, int count, int channels, int pitch, long elements) {
     for (int p = 0; p < count; ++p, x += step, to += pitch, elements -= step) {
@@ -116,7 +116,7 @@ static inline void WEFT_NAME(convert_x)(
 }
 #endif
 
-/* Work-item (split, span of panels, group). `apart`: y is copied; else it is one panel of floats, read where it lies. */
+/* Work-item (split, span of panels, group). apart: y is copied; otherwise y is one panel of f32, which is read in place. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *sums, long sums_offset, __global float *room, long room_offset,
     int positions, int share, int block, int span, int apart, int ahead, int channels, int filters,
@@ -143,7 +143,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     const int products = tiles * (right - left);
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
-        /* The next block's bytes, shared among the multiplications. */
+        /* The bytes of the next block that each multiplication prefetches. */
         const size_t next_x = (size_t)(x + (start + count) * x_step),
                      next_y = (size_t)(y + (start + count) * y_step);
         const long x_bytes = sizeof(*x) * count * x_step / products,
@@ -193,7 +193,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     }
 }
 
-/* Work-item (sixty-four channels, sixteen filters, group). */
+/* Work-item (WEFT_POINTWISE_COMBINED channels, sixteen filters, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
     __global float *w, long w_offset, int splits, int channels, int filters) {
     const int begin = (int)get_global_id(0) * WEFT_POINTWISE_COMBINED, left = (int)get_global_id(1) * 16;

@@ -1,47 +1,46 @@
-/* conv_weight_winograd_cpu.cl: the weight's gradient of a convolution of stride 1 by Winograd's products, for
- * devices whose work-item is a core with wide vectors.
+/* conv_weight_winograd_cpu.cl: the weight gradient of a convolution of stride 1 by Winograd's algorithm, for devices of class cpu,
+ * where a work-item runs on a core with wide vectors. x is the image, y the gradient of the result.
  *
  *     x (images, image1, image2, groups * channels)   y (images, result1, result2, groups * filters)
  *     -> w (groups * filters, channels, taps1, taps2); all contiguous
  *
- * The gradient is a convolution of x with y, the taps its results; it is cut into tiles of y, and what is
- * added up over tiles and images are products at the points (winograd.clh):
+ * The gradient is a convolution of x with y whose results are the taps. y is divided into tiles, and the products at the points
+ * (winograd.clh) are summed over tiles and images:
  *
  *     SQUARE   3 x 3 taps, tiles of 4 x 4 of y over 6 x 6 of x: 36 products for 144 multiplications
  *     else     rows of 5 taps, tiles of 4 of y over 8 of x: 8 products for 20, a row of taps after the other
  *
- * sums: a work-item (no barriers, no local memory) owns some panels of filters and a share of the work. Of a
- * block of it, it writes both transforms to its room, then adds up, for every point, tile of channels and
- * panel:
+ * sums: a work-item (no barriers, no local memory) computes some panels of filters for a range of the tiles. For each block of the
+ * range it writes the transforms of x and y to its scratch memory, then sums, for every point, tile of channels and panel:
  *
  *      x, TILE of 16 floats a position         y, 32 floats a position
  *      +--+--+--+--+--+--+--                 +----------+
  *      |  |  |  |  |  |  |      times        |          |
  *      +--+--+--+--+--+--+--                 +----------+
  *
- * each position 2 vector loads, TILE broadcasts and 2 * TILE multiply-adds, all in registers.
+ * Each position takes 2 vector loads, TILE broadcasts and 2 * TILE multiply-adds, all in registers.
  *
- * A position is a tile of y. In rows, positions go by line, then image, then along the line, so that those that
- * meet a row of taps inside the image lie side by side, and zeros above and below the image are never
- * multiplied. Sums lie in scratch memory, [split][group][panel][row of taps][point][tile][TILE][32].
+ * A position is a tile of y. Without SQUARE, positions are ordered by line, then image, then along the line. The positions for
+ * which a row of taps is inside the image are then contiguous, and zeros above and below the image are never multiplied. Sums are
+ * in scratch memory, [split][group][panel][row of taps][point][tile][TILE][32].
  *
- * combine: adds the splits up, in their order, transforms them and stores them as w. */
+ * combine: adds the splits up, in their order, transforms the sums and stores them as w. */
 
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
-/* What a work-item reads, and the rooms that it writes. An image's first element is that of the group; from a point
- * to the next are x_point and y_point floats. */
+/* What a work-item reads, and its scratch memory. x and y point to the first element of the group, x_left and y_left elements
+ * before the end of their memory. Successive points are x_point or y_point floats apart. */
 typedef struct weft_conv_weight_work {
     __global const void *x, *y;
     __global float *pixels, *gradients, *sums;
-    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums; /* left: elements up to the end */
+    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums;
     int channels, filters, image1, image2, result1, result2, before1, before2;
-    int tiles, left, right; /* of channels, of panels */
-    int across, lines1;     /* tiles of a line, lines of an image */
+    int tiles, left, right; /* tiles: of channels; left, right: the range of panels */
+    int across, lines1;     /* tiles of a line; lines of tiles of an image */
 } weft_conv_weight_work;
 
-/* Memory that is requested along the way, so many bytes further at each position of a product. */
+/* Streams of prefetches, x_step and y_step bytes further at each position of a product. */
 typedef struct weft_conv_weight_requests {
     size_t x, y;
     long x_step, y_step;
@@ -57,11 +56,12 @@ typedef struct weft_conv_weight_requests {
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
 #define WEFT_CONV_WEIGHT_TILE    WEFT_WINOGRAD_ROWS
-#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
+#define WEFT_CONV_WEIGHT_VECTORS 2 /* vectors of 16 filters in a panel */
 #define WEFT_CONV_WEIGHT_SQUARE  1
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
-/* Taps across; numbers that a transform reads across and down; points of an axis and all of them. */
+/* TAPS: taps of a row. POINTS: points along a row. DOWN: points along a column. STEPS: lines of a tile of y. ALL: all points.
+ * WIDE: filters of a panel. */
 #define WEFT_TAPS   (WEFT_CONV_WEIGHT_SQUARE ? 3 : 5)
 #define WEFT_POINTS (WEFT_CONV_WEIGHT_SQUARE ? 6 : 8)
 #define WEFT_DOWN   (WEFT_CONV_WEIGHT_SQUARE ? WEFT_POINTS : 1)
@@ -69,8 +69,9 @@ typedef struct weft_conv_weight_requests {
 #define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
 #define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
 
-/* sums (+)= pixels * gradients over `positions`: `tile` rows and `vectors` of a panel of `wide` of them, constants at the
- * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
+/* sums (+)= pixels * gradients over `positions`: `tile` rows, and `vectors` of the `wide` vectors of a panel, all constants at
+ * the call. Each copy of the template has a function of its own: a function that several callers share, with different
+ * constants, would keep its loops, and its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, __global const float *pixels, __global const float16 *gradients, int positions,
     weft_conv_weight_requests *next, const int tile, const int vectors, const int wide) {
@@ -100,8 +101,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global w
 WEFT_WINOGRAD_LINE(WEFT_NAME(line_x), WEFT_OF_A)
 WEFT_WINOGRAD_LINE(WEFT_NAME(line_y), WEFT_OF_B)
 
-/* The pixels of one position of `positions`: the transforms of x around (i1, i2). Here and below lines and columns are
- * loops, whose values stay in registers. */
+/* Writes the transforms of x around (i1, i2), which are position number `position` of `positions`. Here and below, loops over
+ * lines and columns stay loops, so that the values of an iteration fit in registers. */
 __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
     const weft_conv_weight_work *work, int image, int i1, int i2, int position, int positions) {
     const int low = max(0, -i2), high = min(WEFT_POINTS, work->image2 - i2);
@@ -132,7 +133,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
     }
 }
 
-/* The gradients of one position of `positions`: the transforms of y from (o1, o2) on. */
+/* Writes the transforms of y from (o1, o2) on, which are position number `position` of `positions`. */
 __attribute__((always_inline)) static inline void WEFT_NAME(gradients)(
     const weft_conv_weight_work *work, int image, int o1, int o2, int position, int positions) {
     const int across = min(WEFT_WINOGRAD_STEP, work->result2 - o2);
@@ -164,7 +165,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(gradients)(
     }
 }
 
-/* Both transforms of the `count` units from `start` on. */
+/* Writes the transforms of x and y for `count` units from `start` on (see the kernel `sums`). */
 __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
     const weft_conv_weight_work *work, int start, int count) {
     const int square = WEFT_CONV_WEIGHT_SQUARE, across = work->across;
@@ -185,14 +186,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
     }
 }
 
-/* Adds up the products of `count` units at one point and one row of taps. */
+/* Sums the products of `count` units at one point and one row of taps. */
 __attribute__((always_inline)) static inline void WEFT_NAME(products)(const weft_conv_weight_work *work,
     int point, int row, int count, bool first, weft_conv_weight_requests *next) {
     const int square = WEFT_CONV_WEIGHT_SQUARE, line = count * work->across;
     const int x_positions = (square ? 1 : work->image1) * line,
               y_positions = (square ? 1 : work->result1) * line;
     const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE;
-    /* The lines of y whose row of taps looks at a line of x. */
+    /* The lines of y for which this row of taps is inside the image. */
     const int low = square ? 0 : max(0, work->before1 - row),
               high = square ? 1 : max(low, min(work->result1, work->image1 + work->before1 - row));
     const int shift = square ? 0 : row - work->before1;
@@ -215,8 +216,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(const weft
     }
 }
 
-/* Work-item (split, span of panels, group). A split has `split_units` of the units (images; in SQUARE lines
- * of tiles), taken `block` at once. Columns past the last filter hold anything: combine leaves them. */
+/* Work-item (split, span of panels, group). A split has `split_units` of the units, and takes `block` of them at a time. A unit
+ * is an image or, with SQUARE, a line of tiles. Columns past the last filter have any values; combine does not read them. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *rooms, long rooms_offset, __global float *sums, long sums_offset,
     long room, int units, int split_units, int block, int span, int tiles, int images, int channels,
@@ -229,12 +230,12 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     const int rows = WEFT_CONV_WEIGHT_SQUARE ? 1 : taps1;
     const int across = (result2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int lines1 = (result1 + WEFT_STEPS - 1) / WEFT_STEPS;
-    /* Lines of positions that a unit has in each room. */
+    /* The lines of positions of a unit in the transforms of x and of y. */
     const int x_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : image1, y_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : result1;
     const long x_pixel = (long)groups * channels, y_pixel = (long)groups * filters;
     const long x_first = (long)group * channels, y_first = (long)group * filters;
     const long panel_sums = (long)rows * WEFT_ALL * tiles * (WEFT_CONV_WEIGHT_TILE * WEFT_WIDE);
-    /* An odd number of lines from a point to the next, so that they share no set of a cache. */
+    /* Floats from one point to the next: an odd number of cache lines, so that the points share no set of a cache. */
     const long x_point = (long)tiles * block * x_lines * across * 16 + 16,
                y_point = (long)span * block * y_lines * across * WEFT_WIDE + 16;
     __global float *pixels =
@@ -251,7 +252,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
         WEFT_NAME(transforms)(&work, start, count);
-        /* What the next block reads follows, about, upon what this one has read. */
+        /* The data of the next block roughly follow those of this block in memory. */
         const long steps = (long)WEFT_ALL * rows * tiles * (right - left) * count * y_lines * across;
         const long x_unit = image1 * image2 * x_pixel / lines1, y_unit = result1 * result2 * y_pixel / lines1;
         weft_conv_weight_requests next = {(size_t)((WEFT_OPERANDS_A *)work.x + (start + count) * x_unit),

@@ -1,29 +1,28 @@
-/* conv_winograd_cpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the
- * multiplications, for devices whose work-item is a core with wide vectors.
+/* conv_winograd_cpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the multiplications, for devices of
+ * class cpu, where a work-item runs on a core with wide vectors.
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: 6 x 6 pixels, g: 3 x 3 taps, y: 4 x 4 results
  *
- * Winograd's F(4 x 4, 3 x 3), its transforms in winograd.clh: between them there are 36 matrix products
- * over the channels, one a point, tiles of pixels for rows.
+ * The algorithm is Winograd's F(4 x 4, 3 x 3), with the transforms of winograd.clh. Between the transforms there is a matrix
+ * product over the channels for each of 36 points; its rows are tiles of the image.
  *
- * weights: G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the
- * last are zero. For the data gradient, taps are read from the last to the first.
+ * weights: computes G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the last one are
+ * zero. For the data gradient, taps are read from the last to the first.
  *
- * tiles: a work-item (no barriers, no local memory) owns a strip of tiles and a span of columns of a group,
- * and walks over its strip in blocks:
+ * tiles: a work-item (no barriers, no local memory) computes a strip of tiles and a span of columns of a group. It takes the strip
+ * in blocks:
  *
  *      image              pixels                            products                           result
  *    +-------+  Bᵀ d B    +--+--+--+--              x panels +--+--+--+--            Aᵀ m A     +-----+
  *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35      ------->    |4 x 4|
  *    +-------+            +--+--+--+--                       +--+--+--+--                       +-----+
  *
- * A point's pixels are [thirteen tiles][sixteen channels][tile][channel], its products the same of columns. Both rooms are global memory of
- * the work-item, small enough to stay in its cache. In the products a tile of 13 x 32 stands in registers, as in
- * conv_cpu.cl.
+ * The pixels of a point are [thirteen tiles][sixteen channels][tile][channel]; its products have the same layout, with columns
+ * instead of channels. Both are in scratch memory of the work-item, which is small enough to stay in its cache. In the products a
+ * tile of 13 x 32 sums is in registers, as in conv_cpu.cl.
  *
- * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the
- * macros before an inclusion (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
- * src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the macros that the plan
+ * defines before each copy (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
 #define WEFT_WINOGRAD_CPU
@@ -32,29 +31,29 @@
 #define WEFT_WINOGRAD_POINTS (WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_SIDE)
 WEFT_REQUIRE(weft_winograd_has_six_points, WEFT_WINOGRAD_SIDE == 6);
 
-/* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
+/* Floats from one point to the next in a panel: an odd number of cache lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
     return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
-/* Rows of a product: of each, sixteen channels or columns lie side by side, then those of the next row of a tile, then the
- * next sixteen: a product reads its pixels in the order in which they lie. */
+/* The index of part `part` (sixteen channels or columns) of a row of pixels or products with `parts` parts. Of the rows of a
+ * tile, all first parts are stored before all second parts, and so on: this is the order in which a product reads its pixels. */
 #define WEFT_WINOGRAD_PART_SIZE (16 * WEFT_WINOGRAD_ROWS)
 #define WEFT_WINOGRAD_AT(row, parts, part)                                                                   \
     (((row) / WEFT_WINOGRAD_ROWS * (parts) + (part)) * WEFT_WINOGRAD_PART_SIZE +                             \
         (row) % WEFT_WINOGRAD_ROWS * 16)
 
-/* What a work-item reads, and the rooms that it writes: `pixel_parts` and `product_parts` times sixteen numbers a row, from a
- * point to the next `pixel_point` and `product_point`. Pixels have `tiles1` x `tiles2` tiles an image. */
+/* What a work-item reads, and its scratch memory. A row has `pixel_parts` or `product_parts` times sixteen numbers; successive
+ * points are `pixel_point` or `product_point` floats apart. An image has `tiles1` x `tiles2` tiles. */
 typedef struct weft_winograd_work {
     __global const void *x;
-    long elements, x_image, x1, x2, first; /* first: channel of the group */
+    long elements, x_image, x1, x2, first; /* first: the first channel of the group */
     int channels, read1, read2, before1, before2, tiles1, tiles2;
     __global float *pixels, *products;
     int pixel_parts, pixel_point, product_parts, product_point;
 } weft_winograd_work;
 
-/* Where the first pixel of tile `at` of all is, or would be if it were not of the padding. */
+/* The offset that the first pixel of tile `at` has, or would have if it were not padding. */
 __attribute__((always_inline)) static inline long weft_winograd_tile_base(
     const weft_winograd_work *work, int at) {
     const int image = at / (work->tiles1 * work->tiles2), top = at / work->tiles2 % work->tiles1,
@@ -63,8 +62,8 @@ __attribute__((always_inline)) static inline long weft_winograd_tile_base(
            (left * WEFT_WINOGRAD_STEP - work->before2) * work->x2;
 }
 
-/* The products of `rows` rows of pixels with the `columns` columns of panels from `by` on, `panel` floats from
- * one to the next. `image` is requested meanwhile, or where its step is 0 the next point's panels. */
+/* Multiplies `rows` rows of pixels by the `columns` columns of the panels from `by` on, which are `panel` floats apart.
+ * Prefetches `image` while it multiplies or, if the step of `image` is 0, the panels of the next point. */
 __attribute__((always_inline)) static inline void weft_winograd_products(const weft_winograd_work *work,
     __global const float *by, long panel, int rows, int columns, weft_winograd_request image) {
     const int channels = work->channels, panel_point = weft_winograd_panel_point(channels);
@@ -77,7 +76,8 @@ __attribute__((always_inline)) static inline void weft_winograd_products(const w
                                      WEFT_WINOGRAD_AT(row, work->product_parts, j / 16);
                 __global const float16 *with =
                     (__global const float16 *)(by + n * panel + (long)i * panel_point);
-                /* This tile's share of the panel, which the first would wait for. */
+                /* This tile prefetches a part of the next panel; otherwise the first tile of the next point would wait for all
+                 * of it. */
                 const weft_winograd_request panels = {
                     (size_t)(by + n * panel + (i + 1l) * panel_point) + row * (channels * 128l / rows),
                     128l * WEFT_WINOGRAD_ROWS / rows};
@@ -94,7 +94,7 @@ __attribute__((always_inline)) static inline void weft_winograd_products(const w
     }
 }
 
-/* y = Aᵀ · m · A of sixteen columns of a row. */
+/* y = Aᵀ · m · A for sixteen columns of a row. */
 __attribute__((always_inline)) static inline void weft_winograd_tile_results(
     const weft_winograd_work *work, int row, int column, float16 *y) {
     __global const float *from = work->products + WEFT_WINOGRAD_AT(row, work->product_parts, column / 16);
@@ -123,8 +123,8 @@ __attribute__((always_inline)) static inline void weft_winograd_tile_results(
 
 WEFT_WINOGRAD_LINE(WEFT_NAME(line), WEFT_OF_A)
 
-/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. Lines and columns are loops, whose values stay in
- * registers. */
+/* Stores Bᵀ · d · B of tile `at` in row `row`; if not `inside`, stores the transform of zeros. Loops over lines and columns stay
+ * loops, so that the values of an iteration fit in registers. */
 __attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
     const weft_winograd_work *work, int at, int row, bool inside) {
     const int top = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
@@ -158,7 +158,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
     }
 }
 
-/* Work-item (panel, sixteen channels read, group). */
+/* Work-item (panel, sixteen input channels, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
     long panels_offset, int channels, int filters, int reversed, long w_group, long w_filter, long w_channel,
     long w1, long w2) {
@@ -174,7 +174,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
         w1 = -w1;
         w2 = -w2;
     }
-    float16 taps[16 * 9 * 2]; /* [channel][tap][column]: first all of one filter, which lie side by side */
+    float16 taps[16 * 9 * 2]; /* [channel][tap][column], filled along contiguous taps of a filter */
     for (int i = 0; i < 16 * 9 * 2; ++i) taps[i] = 0.0f;
     for (int j = 0; j < columns; ++j) {
         for (int c = first; c < last; ++c) {
@@ -185,7 +185,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
             }
         }
     }
-    float16 all[33 * WEFT_WINOGRAD_POINTS]; /* [point][channel], to be written line after line */
+    float16 all[33 * WEFT_WINOGRAD_POINTS]; /* [point][channel], so that whole lines are written */
     for (int c = 0; c < last - first; ++c) {
         for (int i = 0; i < 2; ++i) {
             const float16 *g = taps + 18 * c + i;
@@ -232,7 +232,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
         for (int tile = 0; tile < rows; ++tile)
             WEFT_NAME(tile_pixels)(&work, start + tile, tile, tile < tiles);
-        /* The next block's pixels lie side by side, about, and are requested a share at each step of the products. */
+        /* The pixels of the next block are nearly contiguous; each step of the products prefetches some of them. */
         const long steps = (long)WEFT_WINOGRAD_POINTS * (rows / WEFT_WINOGRAD_ROWS) *
                            ((right - left + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * channels;
         const weft_winograd_request next = {

@@ -1,37 +1,38 @@
-/* conv_winograd_gpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the multiplications, for
- * devices with many work-items and local memory.
+/* conv_winograd_gpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the multiplications, for devices of
+ * class gpu.
  *
- *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels contiguous   w: any strides   result: stored by WEFT_STORE (the epilogue)
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: SIDE x SIDE pixels, g: 3 x 3 taps, y: STEP x STEP results
  *
- * Winograd's F(4 x 4, 3 x 3) with 36 points, or F(2 x 2, 3 x 3) with 16; the transforms stand in winograd.clh. Between them
- * there is a matrix product over the channels for each point, with the core of gemm_gpu.cl and tiles of the image for rows:
+ * The algorithm is Winograd's F(4 x 4, 3 x 3) with 36 points, or F(2 x 2, 3 x 3) with 16; the transforms are in winograd.clh.
+ * Between the transforms there is a matrix product over the channels for each point, with the core of gemm_gpu.cl; its rows are
+ * tiles of the image:
  *
  *      image              pixels [point][tile][channel]     sums [point][tile][column]        result
  *    +-------+  Bᵀ d B    +--+--+--+--              x panels +--+--+--+--          Aᵀ m A     +-----+
  *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35    ------->    |4 x 4|
  *    +-------+            +--+--+--+--                       +--+--+--+--                     +-----+
  *
- * weights: once a run, panels [group][point][channel][column], channels up to a multiple of the product's STEP (`depth`) and
- *     columns up to a multiple of 4 (`width`), with zeros. For the data gradient, taps are read from the last to the first.
- * pixels, products, results: once for each block of tiles of the image, so that what lies between them takes little memory
- *     and may stay in a cache. Channels of pixels that are not there are zeros, so the product has no bounds along k; its
- *     rows past the last are read as the last one, and not stored.
+ * weights: computes once a run panels [group][point][channel][column]. Zeros pad the channels to a multiple of the product's STEP
+ *     (`depth`), and the columns to a multiple of 4 (`width`). For the data gradient, taps are read from the last to the first.
+ * pixels, products, results: run once for each block of tiles of the image, so that the pixels and sums take little memory and may
+ *     stay in a cache. Pixels have zeros in the padded channels, so the product checks no bounds along k. It reads the last row in
+ *     place of rows past the last one, and does not store these.
  *
- * An item of `pixels` has one channel of a tile: neighbours read and write neighbouring elements, and an item's numbers fit its
- * registers. Therefore images need no strides or addresses that are multiples of a quad; what the product reads has them. In `results`
- * two items have four columns of a tile. What they read and store has 128 bits, and they meet in local memory, as the numbers of all
- * points do not fit the registers of one:
+ * An item of `pixels` transforms one channel of a tile: neighbouring items read and write neighbouring elements, and the numbers of
+ * an item fit in its registers. Images therefore need no padded strides or aligned addresses; the matrices that the product reads
+ * have them. In `results` two items transform four columns of a tile, with loads and stores of 128 bits. The numbers of all points
+ * do not fit in the registers of one item, so the two exchange numbers in local memory:
  *
  *      points      rows of results             results
- *     0 1 0 1 0 1      0 1 0 1 0 1             0 0 0 0      item 0 transforms columns 0, 2 and 4 of the points, and then
- *     0 1 0 1 0 1  Aᵀ  0 1 0 1 0 1   barrier   1 1 1 1      rows 0 and 2 of what both have made, item 1 the others
+ *     0 1 0 1 0 1      0 1 0 1 0 1             0 0 0 0      item 0 transforms columns 0, 2 and 4 of the points, then rows
+ *     0 1 0 1 0 1  Aᵀ  0 1 0 1 0 1   barrier   1 1 1 1      0 and 2 of what both have computed; item 1 the others
  *     ...         ---> 0 1 0 1 0 1   ------->  0 0 0 0
  *     0 1 0 1 0 1      0 1 0 1 0 1             1 1 1 1
  *
- * The parameters stand in src/kernels/convolution/conv_winograd_gpu.c, the macros before an inclusion (WEFT_NAME,
- * WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The parameters are in src/kernels/convolution/conv_winograd_gpu.c; the macros that the plan defines before each copy (WEFT_NAME,
+ * WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_GPU
 #define WEFT_WINOGRAD_GPU
@@ -39,10 +40,10 @@
 #define WEFT_WINOGRAD_SIDE   (WEFT_WINOGRAD_STEP + 3 - 1) /* points along an axis */
 #define WEFT_WINOGRAD_POINTS (WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_SIDE)
 
-/* How tiles lie in images: of results, along each axis; of one block, and of all images. */
+/* The number of tiles of results along each axis of an image, in a block, and in all images. */
 #define WEFT_WINOGRAD_TILES int tiles1, int tiles2, int block, int tiles
 
-/* An item's quads of the blocks that it has come to. */
+/* Loads an item's quads of the current blocks of pixels and panels. */
 #define WEFT_WINOGRAD_READ                                                                                   \
     {                                                                                                        \
         WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT)                                                             \
@@ -51,7 +52,7 @@
         b_quads[weft_j] = *(__global const float4 *)(panels + b_at[weft_j]);                                 \
     }
 
-/* Quads of columns of a group that transforms products, and numbers that their items give to each other. */
+/* The quads of columns that a group of `results` transforms, and the quads that its items exchange. */
 #define WEFT_WINOGRAD_QUADS (WEFT_WINOGRAD_ITEMS / 2)
 #define WEFT_WINOGRAD_ROOM  (WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_QUADS)
 
@@ -92,8 +93,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void W
     }
 }
 
-/* Work-item: a channel of a tile of a group. Pixels outside of the image are read as those at its edge, which are there, and
- * become zero afterwards: no read waits for a comparison. */
+/* Work-item: a channel of a tile of a group. In place of a pixel outside the image the item reads the nearest pixel at the edge,
+ * and then replaces it by zero, so that no read waits for a comparison. */
 __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) WEFT_NARROW void WEFT_NAME(pixels)(
     WEFT_OPERANDS_A *image, long image_offset, __global float *pixels, long pixels_offset, int elements,
     WEFT_WINOGRAD_TILES, int channels, int depth, int read1, int read2, int before1, int before2,
@@ -154,7 +155,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, 
     WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
     WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int step = 1; step <= steps; ++step) { /* after the last one, what is read is not used */
+    for (int step = 1; step <= steps; ++step) { /* after the last block, the loads are not used */
         pixels += step < steps ? WEFT_GEMM_STEP : 0;
         panels += step < steps ? WEFT_GEMM_STEP * width : 0;
         WEFT_WINOGRAD_READ
@@ -176,8 +177,8 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, 
     }
 }
 
-/* Work-group: quads of columns, each of a tile of a group. Item (x, y): quad x; every other column of the points, from y on, then every
- * other row of the results. */
+/* Work-group: quads of columns, each of a tile of a group. Item (x, y) of quad x transforms every other column of the points,
+ * from y on, then every other row of the results. */
 __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_NARROW void WEFT_NAME(results)(
     __global const float *sums, long sums_offset, int quads, WEFT_WINOGRAD_TILES, int filters, int width,
     int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {

@@ -1,18 +1,18 @@
-/* conv_winograd_row_cpu.cl: 2-D convolution of stride 1 with rows of 5 taps, and its data gradient, with two
- * fifths of the multiplications, for devices whose work-item is a core with wide vectors.
+/* conv_winograd_row_cpu.cl: 2-D convolution of stride 1 with rows of 5 taps, and its data gradient, with two fifths of the
+ * multiplications, for devices of class cpu, where a work-item runs on a core with wide vectors.
  *
  *     y = sum over rows of taps:  Aᵀ · ((G · g) ∘ (Bᵀ · d))
  *                                 d: 8 pixels of a line, g: 5 taps, y: 4 results
  *
- * Winograd's F(4, 5) along a line, its transforms in winograd.clh; across lines it is a convolution as
- * before, whose errors stay near a direct one's. Between the transforms there are 8 matrix products, one a
- * point, over rows of taps and channels.
+ * The algorithm is Winograd's F(4, 5) along a line, with the transforms of winograd.clh. Across lines it is a direct convolution,
+ * and its errors stay near those of a direct one. Between the transforms there is a matrix product for each of 8 points, which sums
+ * over rows of taps and channels.
  *
- * weights: G · g once a run, as panels of 32 columns, panel[point][row of taps][channel][column]; columns
- * past the last are zero. For the data gradient, taps are read from the last to the first.
+ * weights: computes G · g once a run, as panels of 32 columns, panel[point][row of taps][channel][column]; columns past the last
+ * one are zero. For the data gradient, taps are read from the last to the first.
  *
- * tiles: a work-item (no barriers, no local memory) owns some images and a span of columns of a group. It
- * takes bands of lines of a few images at once:
+ * tiles: a work-item (no barriers, no local memory) computes some images and a span of columns of a group. It takes bands of lines
+ * of a few images at a time:
  *
  *      line of an image       pixels                 products               result
  *    +------------------+      +--+--+--             +--+--+--            +-----------+
@@ -21,13 +21,12 @@
  *
  * pixels [point][line][image, tile][channel], products [point][line][image, tile][column].
  *
- * As lines are outermost, the next row of taps is a fixed way further in the pixels for all tiles: 13 of them
- * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
- * that meet nothing else are left out. Both rooms are global memory of the work-item.
+ * Lines are the outermost dimension, so the next row of taps is a constant distance further in the pixels for all tiles. A tile of
+ * the product can therefore be any 13 rows, even across the end of a line. Lines above and below the image are zeros; rows of taps
+ * that read only such lines are skipped. Pixels and products are in scratch memory of the work-item.
  *
- * The arguments are described in conv_winograd_row_cpu.c and conv_product.h of src/kernels/convolution, the
- * macros before an inclusion (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
- * src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_row_cpu.c and conv_product.h of src/kernels/convolution, the macros that the plan
+ * defines before each copy (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
 #define WEFT_WINOGRAD_ROW_CPU
@@ -36,22 +35,22 @@
 #define WEFT_WINOGRAD_ROW_POINTS (WEFT_WINOGRAD_STEP + WEFT_WINOGRAD_ROW_TAPS - 1)
 WEFT_REQUIRE(weft_winograd_row_has_eight_points, WEFT_WINOGRAD_ROW_POINTS == 8);
 
-/* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
+/* Floats from one point to the next in a panel: an odd number of cache lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(int taps1, int channels) {
     return taps1 * channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
-/* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
- * point to the next are `point`. A line of the result is `across` tiles an image. */
+/* What a work-item reads, and its scratch memory. A row of pixels has `pitch` floats, a row of products `product_pitch`;
+ * successive points are `point` or `product_point` floats apart. A line of the result has `across` tiles in each image. */
 typedef struct weft_winograd_row_work {
     __global const void *x;
-    long elements, x_image, x1, x2, first; /* first: channel of the group */
+    long elements, x_image, x1, x2, first; /* first: the first channel of the group */
     int channels, taps1, read1, read2, before1, before2, across;
     __global float *pixels, *products;
     int pitch, point, product_pitch, product_point;
 } weft_winograd_row_work;
 
-/* Zeros in the rows from `row` on to the end of a tile of the product. `rows` of the product come before them. */
+/* Writes zeros to the rows of pixels from `row` on, up to the end of the last tile of a product with `rows` rows. */
 __attribute__((always_inline)) static inline void weft_winograd_row_rest(
     const weft_winograd_row_work *work, long row, int rows) {
     for (int n = rows; n % WEFT_WINOGRAD_ROWS != 0; ++n, ++row) {
@@ -63,15 +62,15 @@ __attribute__((always_inline)) static inline void weft_winograd_row_rest(
     }
 }
 
-/* The products of `rows` rows, lines of `line` rows from line `top` of the result on, with the `columns` columns
- * of panels from `by` on, `panel` floats from one to the next. */
+/* Multiplies `rows` rows by the `columns` columns of the panels from `by` on, which are `panel` floats apart. The rows are lines
+ * of `line` rows, from line `top` of the result on. */
 __attribute__((always_inline)) static inline void weft_winograd_row_products(
     const weft_winograd_row_work *work, __global const float *by, long panel, int top, int line, int rows,
     int columns) {
     const int channels = work->channels, panel_point = weft_winograd_row_panel_point(work->taps1, channels);
     for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
         for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
-            /* Rows of taps that meet the image on one of these lines. */
+            /* The rows of taps that read the image on one of these lines. */
             const int line_a = top + row / line,
                       line_b = top + min(rows - 1, row + WEFT_WINOGRAD_ROWS - 1) / line;
             const int low = min(work->taps1, max(0, work->before1 - line_b)),
@@ -97,7 +96,7 @@ __attribute__((always_inline)) static inline void weft_winograd_row_products(
     }
 }
 
-/* y = Aᵀ · m of sixteen columns of a row. */
+/* y = Aᵀ · m for sixteen columns of a row. */
 __attribute__((always_inline)) static inline void weft_winograd_row_results(
     const weft_winograd_row_work *work, int row, int column, float16 *y) {
     __global const float *from = work->products + row * work->product_pitch + column;
@@ -121,7 +120,8 @@ __attribute__((always_inline)) static inline void weft_winograd_row_results(
 
 WEFT_WINOGRAD_LINE(WEFT_NAME(line), WEFT_OF_A)
 
-/* Bᵀ · d of line i1 of all images, `line` tiles from image `start` on, into the rows from `row` on. */
+/* Stores Bᵀ · d of line i1 in the rows from `row` on: `line` tiles, which begin at image `start` and continue in the next
+ * images. */
 __attribute__((always_inline)) static inline void WEFT_NAME(row_pixels)(
     const weft_winograd_row_work *work, int start, int line, int i1, long row) {
     const bool inside = i1 >= 0 && i1 < work->read1;
@@ -145,7 +145,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(row_pixels)(
     }
 }
 
-/* Work-item (panel, sixteen channels read, group). */
+/* Work-item (panel, sixteen input channels, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
     long panels_offset, int channels, int filters, int reversed, long w_group, long w_filter, long w_channel,
     long w1, long w2, int taps1) {
@@ -185,7 +185,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
     }
 }
 
-/* Work-item (share of images, span, group). At once: `block` images, `band` lines of results. */
+/* Work-item (`share` images, span, group). The item takes `block` images and `band` lines of results at a time. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
     long panels_offset, __global float *rooms, long rooms_offset, long room, long x_elements, int share,
     int block, int band, int span, int together, int images, int channels, int filters, int taps1, int read1,
@@ -196,7 +196,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
     const int across = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int first = (int)get_global_id(0) * share, end = min(images, first + share);
     const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
-    /* Rows of a product, and of the pixels that it reads, rounded up: 13 at a time. */
+    /* The rows of a product, rounded up to whole tiles of 13 rows; the pixels that it reads have more. */
     const int all =
         (band * block * across + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
     const int point = (all + (taps1 - 1) * block * across) * pitch + 16,
@@ -216,7 +216,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
             const int bottom = min(made1, top + band), rows = (bottom - top) * line;
             for (int l = 0; l < bottom - top + taps1 - 1; ++l)
                 WEFT_NAME(row_pixels)(&work, start, line, top - before1 + l, (long)l * line);
-            /* The rest of the last tile, whose products nobody takes. */
+            /* The excess rows of the last tile, whose products are not used. */
             weft_winograd_row_rest(&work, (long)(taps1 - 1) * line + rows, rows);
             for (int column = left; column < right; column += product_pitch) {
                 const int last = min(right, column + product_pitch);

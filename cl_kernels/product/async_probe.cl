@@ -1,6 +1,7 @@
-/* async_probe.cl: asynchronous copies on trial (src/cl/async_copies.c): three blocks of a quad an item in local memory, of which two
- * are on their way, as in gemm_gpu.cl. Every other block is copied number by number, the four numbers of a quad into four lines. An
- * item reads what another one copied. The last item copies zeros, from an address that nothing may read. */
+/* async_probe.cl: the trial of asynchronous copies (src/cl/async_copies.c). As in gemm_gpu.cl, local memory holds three blocks,
+ * two of which are in flight; a block has one quad for each item. The quads of every other block are copied as single numbers,
+ * the four numbers of a quad to four different lines. Each item reads a quad that another item copied. The last item copies
+ * zeros, from an address that must not be read. */
 #include "async_copy.clh"
 
 enum { WEFT_PROBE_ITEMS = 64, WEFT_PROBE_BLOCKS = 9, WEFT_PROBE_STAGES = 3 };

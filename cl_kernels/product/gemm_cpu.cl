@@ -1,49 +1,50 @@
-/* gemm_cpu.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors.
+/* gemm_cpu.cl: C[b] = A[b] * B[b] for devices of class cpu, where a work-item runs on a core with wide vectors.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * Work split: one work-item (work-group of size 1, no barriers, no local memory) owns a block of C: `strip`
- * rows and `span` columns. It walks k in blocks of at most `most_depth`. Of each block it packs its part
- * of B into private memory, panels of 32 columns side by side; then it runs down its strip, copies one tile
- * of A to where its rows do not collide in the cache, and multiplies it with every panel:
+ * Division of work: a work-item (work-group of size 1, no barriers, no local memory) computes a strip of `strip` rows and `span`
+ * columns of C. It walks along k in blocks of at most `most_depth` steps. Of each block it packs its columns of B into private
+ * memory, as panels of 32 columns. Then it walks down the strip: it copies one tile of A, with a pitch that avoids conflicts
+ * between rows in the cache, and multiplies the tile by every panel:
  *
  *                        panel 0    panel 1
  *                       +----------+----------+--
  *                       | b0   b1  |          |     depth rows, packed once per strip; stays in the
- *                       |          |          |     second-level cache
+ *                       |          |          |     L2 cache
  *            depth      +----------+----------+--
  *          +--------+   +----------+----------+--
  *     rows | A tile |   |acc   acc |          |     each step of k: 2 vector loads, and for each row one
  *          +--------+   +----------+----------+--   broadcast of A and 2 multiply-adds, all in registers
- *          | next tile  | next: their sums wait in private memory between blocks of k
+ *          | next tile  | next: the sums stay in private memory between blocks of k
  *
- * Rows of B are copied by the first tile on its way, which its multiplications hide; columns of B are transposed before,
- * 16 x 16. The other tiles request their share of B's next block. Processors that follow a row fetch far beyond its last element that
- * is read: the pieces of rows, `span` elements, are long where few rows of A leave little to multiply.
+ * If the rows of B are contiguous, the first tile copies them while it multiplies, which hides the cost of the copies. If the
+ * columns are contiguous, they are transposed before, in blocks of 16 x 16. The other tiles prefetch lines of B's next block.
+ * Prefetchers of processors read far beyond the last element of a row that is used, so `span` is long if few rows of A leave little
+ * to multiply.
  *
- * WEFT_GEMM_TURNED: m, n and the strides are those of C's transpose, and A and B change places; the host turns a product
- * whose B would have to be transposed for few rows of A. All sums of a strip wait in private memory, and are
- * transposed at the end.
+ * WEFT_GEMM_TURNED: the kernel computes the transpose of C, with A and B exchanged; m, n and the strides are those of the
+ * transpose. The host chooses this if B would have to be transposed for few rows of A. All sums of a strip then stay in private
+ * memory and are transposed at the end.
  *
- * One launch does it for every shape and every transposition; the sizes and strides are arguments. Which of A
- * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
- * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
- * ROWS x COLUMNS, two vectors wide; there is room for PANELS panels of DEPTH steps, or more of less, for sums of
- * STRIP rows of them, and for A's tile of DEEPER times DEPTH steps; prefetches run PREFETCH steps of k before the
- * multiplication. The macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in
- * src/kernels/product/gemm.h. */
+ * One launch computes any shape with any strides, which are arguments. The plan may know which rows or columns of A and B are
+ * contiguous; then it defines A_ROWS, B_ROWS and B_COLUMNS as 0 or 1. Otherwise the kernel looks at the strides. Parameters
+ * (src/kernels/product/gemm_cpu.c): a tile has ROWS x COLUMNS elements and is two vectors wide; there is memory for PANELS panels
+ * of DEPTH steps (or more panels of fewer steps), for the sums of STRIP rows of them, and for a tile of A with DEEPER times DEPTH
+ * steps; prefetches run PREFETCH steps of k before the multiplication. The macros that the plan defines before each copy
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
 
 WEFT_REQUIRE(weft_gemm_has_two_vectors, WEFT_GEMM_COLUMNS == 2 * 16);
 
-/* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
+/* Floats from one row of a copied tile of A to the next: modulo the size of a cache way, successive rows are one cache line
+ * apart. A tile that is stored k-major has room, too. */
 #define WEFT_GEMM_PITCH (WEFT_GEMM_DEEPER * WEFT_GEMM_DEPTH + 16)
 
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
 
-/* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
+/* The first `lanes` (1 to 16) elements at p, followed by zeros. Reads nothing past them. */
 static inline float16 weft_gemm_load(__global const float *p, int lanes) {
     if (lanes >= 16) return WEFT_LANES_READ(f32, p);
     float16 value = 0.0f;
@@ -118,7 +119,7 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
 #define WEFT_GEMM_ALONE
 #endif
 
-/* The first `lanes` (1 to 16) operands at p, zeros after them; reads nothing past them. */
+/* Like weft_gemm_load, for operands of any format. */
 #if WEFT_OF_A(WEFT_PLAIN_)
 #define WEFT_GEMM_LOAD_A(p, lanes) weft_gemm_load(p, lanes)
 #else
@@ -132,8 +133,8 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     ((lanes) >= 16 ? WEFT_OF_B(WEFT_READ_)(p) : WEFT_OF_B(weft_load_tail_)(p, 0, lanes))
 #endif
 
-/* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
- * reaches back over rows that are already there. */
+/* Transposes columns of B that are contiguous along k into the panel, in blocks of 16 x 16. If the last block is short, it
+ * begins earlier and overlaps rows that are already in the panel. */
 static inline void WEFT_NAME(pack_transposed)(
     float16 *panel, WEFT_OPERANDS_B *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
@@ -157,8 +158,8 @@ static inline void WEFT_NAME(pack_transposed)(
     }
 }
 
-/* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
- * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
+/* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]. Columns past the last one get any values, since their sums are never
+ * stored. in_rows: b_column is 1; in_columns: b_row is 1; both are constants at each call. */
 __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS_B *b,
     int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
     if (in_rows) {
@@ -178,9 +179,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
     }
 }
 
-/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows and vectors are constants at each
- * call. packs, a constant, too: the panel is B's block at `source`, its rows source_row elements apart, which is copied to the panel
- * on the way, where the multiplications hide it. has_own: the epilogue reads memory (requests.own). */
+/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows, vectors and `packs` are constants at
+ * each call. packs: the panel is not yet filled; the function copies B's block at `source`, whose rows are source_row elements
+ * apart, to the panel while it multiplies, which hides the cost of the copy. has_own: the epilogue reads memory, which is
+ * prefetched at requests.own. */
 __attribute__((always_inline)) static inline void WEFT_NAME(part)(float16 *sum, int pitch, const float *tile,
     float16 *panel, int depth, bool first, const int row_stride, const int depth_stride,
     WEFT_OPERANDS_B *source, long source_row, const bool packs, const bool has_own, weft_gemm_requests ahead,
@@ -262,12 +264,12 @@ static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS_A *a, int row
     }
 }
 
-/* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
- * store reaches into the next step's memory, which is written after it. */
+/* A[0..rows)[0..depth) -> tile[p * ROWS + r]. `beside` elements exist in a row of memory from the tile's first one on. A vector
+ * store reaches into the memory of the next step, which is written later. */
 static inline void WEFT_NAME(copy_columns)(
     float *tile, WEFT_OPERANDS_A *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
-        /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
+        /* Loads whole vectors and ignores the excess lanes. The last vector could end past the end of the memory. */
         const int whole = beside >= 16 ? depth : depth - 1;
         for (int p = 0; p < whole; ++p)
             *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_OF_A(WEFT_READ_)(a + p * a_column);
@@ -299,8 +301,9 @@ static inline void WEFT_NAME(copy_columns)(
 #define WEFT_GEMM_NO_EPILOGUE_READ
 #endif
 
-/* What panel i of a strip requests: of the tile of A after this one, from which on the strip has `rows` rows, and of B's next block if this is one of
- * 1 << pace tiles that share it; pace -1: nothing. none: an address that costs nothing. */
+/* The prefetches for the multiplication by panel i of a strip. They cover the next tile of A, if the strip has more rows (`rows`
+ * of them from this tile on), and a range of lines of B's next block, if this tile is one of the 1 << pace tiles that divide the
+ * block among them; pace -1 means no prefetches of B. none: an address that is in the cache already. */
 static inline weft_gemm_requests WEFT_NAME(requests)(WEFT_OPERANDS_A *tile, int rows, WEFT_OPERANDS_B *block,
     long a_row, long a_column, long b_row, long b_column, int depth, int i, int panels, int turn, int pace,
     size_t none) {
@@ -318,7 +321,7 @@ static inline weft_gemm_requests WEFT_NAME(requests)(WEFT_OPERANDS_A *tile, int 
         ahead.soon = (size_t)(next + max(0, min(i, more)) * a_row);
         ahead.later = (size_t)(next + max(0, min(min(i + 8, 12), more)) * a_row);
         ahead.step = sizeof(*next);
-    } else if (i == 0) { /* once: each step of k is a page of its own */
+    } else if (i == 0) { /* only by the first panel: each step of k is in a page of its own */
         ahead.soon = (size_t)next;
         ahead.later = (size_t)(next + WEFT_GEMM_ROWS - 1);
         ahead.step = sizeof(*next) * a_column;
@@ -392,7 +395,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
                 else WEFT_NAME(tile)(sum + 2 * i, pitch, tile, panel, depth, start == 0, row_stride,
                     depth_stride, source, b_row, false, has_own, ahead);
                 if (!last || WEFT_GEMM_TURNED) continue;
-                /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
+                /* The results are stored here, not after the last panel: the multiplications of the next panel hide the latency
+                 * of memory. */
                 for (int r = 0; r < rows; ++r) {
                     const float16 *row_sum = sum + pitch * r + 2 * i;
                     for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)

@@ -1,35 +1,34 @@
-/* gemm_cpu_amx.cl: C[b] = A[b] * B[b] in bf16 with sums of f32, by the matrix engine AMX of processors (its
- * instructions as inline assembly).
+/* gemm_cpu_amx.cl: C[b] = A[b] * B[b] in bf16 with sums of f32, by the matrix engine AMX of processors.
  *
- *     A (m, k), B (k, n): any strides, numbers of the formats WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
- *     C: whatever WEFT_STORE makes of an element
+ *     A (m, k), B (k, n): any strides, stored in the formats WEFT_FORMAT_A and _B, rounded to bf16 if these are wider
+ *     C: stored by WEFT_STORE (the epilogue)
  *
- * The engine multiplies a left matrix, which is read where it lies, with a right one, which is packed. They are A and B,
- * and the product is C; or, where SWAP is 1, the transposes of B and A, and the product is that of C: so the smaller of
- * the two can be the one that is packed.
+ * The engine multiplies a left matrix, which is read in place, by a right matrix, which is packed. They are A and B, and the
+ * product is C. If SWAP is 1, they are the transposes of B and A, and the product is the transpose of C; so the smaller of A and B
+ * can be the one that is packed.
  *
- * pack: writes the right matrix as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
- * of the blocks of 32 of k. Past the end of k there are zeros, past the last column anything.
+ * pack: writes the right matrix as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], in words, where
+ * `block` counts blocks of 32 steps of k. Steps past the end of k are zero; columns past the last one have any values.
  *
- * tiles: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies two tiles'
- * rows of the left matrix over at most DEPTH of k, so that they lie one after another in the first-level cache, and multiplies them with
- * each panel, which comes from the second-level cache. Where the rows lie side by side, the whole strip is copied at
- * once: matrices of many rows and few columns are as slow as memory is, and that is quickest where lines are read as a
- * whole. For the same reason C is stored at the end, row after row:
+ * tiles: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It copies two tiles' rows of the
+ * left matrix, over at most DEPTH steps of k, to contiguous memory in the L1 cache, and multiplies them by each panel, which comes
+ * from the L2 cache. If the rows are contiguous in memory, the whole strip is copied at once: for matrices of many rows and few
+ * columns memory bandwidth is the limit, and memory is fastest if whole cache lines are read in order. For the same reason C is
+ * stored at the end, row after row:
  *
  *                       panel: 2 tiles wide
  *                     +---------+---------+
- *              k      |   b0    |   b1    |        each block of 32 of k: 4 tiles are loaded, 4 products made
+ *              k      |   b0    |   b1    |        each 32 steps of k: 4 tiles are loaded, 4 products computed
  *        +---------+  +---------+---------+
- *     16 |   a0    |  | c0      | c1      |        from one stretch of DEPTH to the next the sums wait in private memory
+ *     16 |   a0    |  | c0      | c1      |        sums stay in private memory between ranges of DEPTH steps
  *        +---------+  +---------+---------+
  *     16 |   a1    |  | c2      | c3      |
  *        +---------+  +---------+---------+
  *
- * LEFT_ROWS, RIGHT_ROWS: macros of 0 or 1: k lies side by side in the left matrix, the columns in the right one;
- * LEFT_COLUMNS, RIGHT_COLUMNS: the rows of the left one, k in the right one. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
- * macros before an inclusion are described in src/kernels/product/gemm.h.
- * The engine is in amx.clh, reading the operands in gemm_cpu_amx_operand.clh. */
+ * Macros of 0 or 1. LEFT_ROWS: the left matrix is contiguous along k; LEFT_COLUMNS: along its rows. RIGHT_ROWS: the right matrix is
+ * contiguous along its columns; RIGHT_COLUMNS: along k. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most
+ * STRIP rows and SPAN columns. The macros that the plan defines before each copy are described in src/kernels/product/gemm.h. The
+ * engine's instructions are in amx.clh, functions that read the operands in gemm_cpu_amx_operand.clh. */
 
 #include "amx_words.clh"
 
@@ -40,12 +39,12 @@ WEFT_REQUIRE(weft_amx_blocks_are_two_tiles, WEFT_AMX_SIDE == 32);
 
 #define WEFT_AMX_BLOCKS (WEFT_AMX_DEPTH / 32)
 
-/* Lines along k are requested so many before they are read. */
+/* Prefetch distances: AHEAD in rows of memory along k when a strip is copied, LINES_AHEAD in rows of C. */
 #define WEFT_AMX_AHEAD       8
 #define WEFT_AMX_LINES_AHEAD 2
 
-/* What is requested from memory while the engine multiplies, so that it is near when it is copied: `rows` rows for each panel,
- * `row` bytes apart, of which each block of k requests so many bytes. */
+/* Prefetches while the engine multiplies, for the next copy: `rows` rows for each panel, `row` bytes apart; at each block of 32
+ * steps of k `bytes` bytes of each row. */
 typedef struct weft_amx_soon {
     size_t address, row;
     int rows, bytes;
@@ -58,7 +57,7 @@ static inline void weft_amx_request(weft_amx_soon soon, int panel, int block) {
     }
 }
 
-/* A tile of the last panel's sums is stored, one of the next panel's begins. */
+/* Stores a tile of the sums of the previous panel, if there is one, and begins the same tile of this panel. */
 #define WEFT_AMX_TURN(engine, tile, sums, first, stores)                                                     \
     if (stores) WEFT_AMX_STORE(engine, tile, (sums) + ((tile)-4) * WEFT_AMX_TILE);                           \
     if (first)                                                                                               \
@@ -66,9 +65,9 @@ static inline void weft_amx_request(weft_amx_soon soon, int panel, int block) {
     else                                                                                                     \
         WEFT_AMX_LOAD(engine, tile, (sums) + (tile)*WEFT_AMX_TILE);
 
-/* sums: for each of `panels` panels, `step` words apart, four tiles one after another, (+)= two rows of tiles of A times the panel.
- * tall (more than 16 rows): a constant at each call. The engine begins with the next panel while the sums of the last
- * are stored; sums are requested before their turn. Panels are not kept in the first-level cache, so that the rows stay there. */
+/* sums (+)= two rows of tiles of A times each of `panels` panels, which are `step` words apart; each panel has four tiles of
+ * sums, one after the other. tall (more than 16 rows): a constant at each call. The engine begins with a panel while the sums of
+ * the previous one are stored; sums are prefetched. Panels are loaded with the hint that keeps the rows of A in the L1 cache. */
 __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *engine, float *sums,
     const uint16 *rows, __global const uint *panel, long step, int panels, int blocks, bool first,
     const bool tall, weft_amx_soon soon) {
@@ -158,7 +157,7 @@ __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *
 #undef WEFT_AMX_OF
 #undef WEFT_AMX_TAKE
 
-/* Work-item (panels, DEPTH of k, batch): `span` panels. */
+/* Work-item (`span` panels, DEPTH steps of k, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_AMX_RIGHT(WEFT_T_) * r, long r_offset,
     __global uint *panels, long panels_offset, int n, int k, int span, long r_batch, long r_row,
     long r_column) {
@@ -192,12 +191,12 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_AMX_RIGHT(WEFT_T
     }
 }
 
-/* Lines of memory of `count` numbers. */
+/* Prefetches the cache lines of `count` numbers. */
 static inline void WEFT_NAME(prefetch)(__global const WEFT_AMX_LEFT(WEFT_T_) * p, int count) {
     for (int i = 0; i < count; i += 64 / (int)sizeof *p) WEFT_PREFETCH(p + i, 2);
 }
 
-/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
+/* Copies up to 32 rows of the left matrix (`rows` exist) and `depth` steps of k to two tiles for each 32 steps. */
 static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows,
     int depth, long l_row, long l_column) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
@@ -214,8 +213,8 @@ static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(W
     }
 }
 
-/* The same of all `rows` of a strip, which lie side by side: each line of memory is read from its begin to its end, as
- * the processor's own prefetching wants it. */
+/* Likewise for all `rows` rows of a strip, which are contiguous in memory: each row of memory is read from its beginning to its
+ * end, which is the pattern that the processor's prefetcher recognises. */
 static inline void WEFT_NAME(copy_columns)(
     uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows, int depth, long l_column) {
     for (int at = 0; at < depth; at += 32) {
@@ -233,7 +232,7 @@ static inline void WEFT_NAME(copy_columns)(
     }
 }
 
-/* What the epilogue reads or writes of a line of C some lines later. */
+/* Prefetches what the epilogue will read or write in a later row of C. */
 #ifdef WEFT_EPILOGUE_READ
 #define WEFT_AMX_EXPECT(row, column) WEFT_PREFETCH(WEFT_EPILOGUE_READ(batch, row, column), 2)
 #elif defined(WEFT_EPILOGUE_WRITE)
@@ -242,7 +241,8 @@ static inline void WEFT_NAME(copy_columns)(
 #define WEFT_AMX_EXPECT(row, column)
 #endif
 
-/* Rows of C, each from its begin to its end. sums: of `rows` by `panels`, the first of them at (row, panel). */
+/* Stores rows of C, each from its beginning to its end. `sums` has the tiles of `rows` rows and `panels` panels from (row,
+ * panel) on. */
 #if WEFT_AMX_SWAP
 #define WEFT_AMX_STORE_BLOCKS(sums, row, rows, panel, panels)                                                \
     for (int i = 0; i < 4 * (panels) * (((rows) + 31) / 32); ++i)                                            \

@@ -1,26 +1,28 @@
 /* gemm_cpu_amx_parts.cl: C[b] = A[b] * B[b] in f32 by the matrix engine AMX of processors, which multiplies bf16.
  *
- *     A (m, k), B (k, n): any strides            C: whatever WEFT_STORE makes of an element
+ *     A (m, k), B (k, n): any strides            C: stored by WEFT_STORE (the epilogue)
  *
- * An f32 number x is x0 + x1 + x2, each rounded to bf16: x0 of x, x1 of what is left, x2 of what is left then. Of
- * the nine products of the parts of two numbers the engine adds those that matter, in f32:
+ * An f32 number x is the sum of parts x0 + x1 + x2: x0 is x rounded to bf16, x1 is the remainder x - x0 rounded to bf16, and x2 the
+ * remainder x - x0 - x1 likewise. Of the nine products of the parts of two numbers, the engine computes those that matter and adds
+ * them in f32:
  *
  *     PARTS 2     a0 b1 + a0 b0 + a1 b0                                 16 bits of the operands
  *     PARTS 3     a0 b2 + a0 b1 + a1 b1 + a1 b0 + a2 b0 + a0 b0         as exact as f32
  *
- * pack: writes B as panels of 32 columns: panel[((block * PARTS + part) * 2 + side) * 256 + pair * 16 + column], words,
- * `block` one of the blocks of 32 of k; and of each stretch of DEPTH of k of a panel the greatest magnitude and the
- * least that is not zero.
+ * pack: writes B as panels of 32 columns: panel[((block * PARTS + part) * 2 + side) * 256 + pair * 16 + column], in words, where
+ * `block` counts blocks of 32 steps of k. For each DEPTH steps of a panel it also writes the least magnitude that is not zero, and
+ * the greatest.
  *
- * tiles: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It splits 32 rows of A over at
- * most DEPTH of k, multiplies them with each panel, and keeps the sums in private memory. The engine takes subnormal numbers for
- * zeros; the parts of infinities would be NaN, and parts of numbers near the ends of the range overflow or
- * underflow. Where the magnitudes of 32 rows and of a panel are so that products or parts could, this part of the
- * sums is computed by multiply-adds from A and B themselves.
+ * tiles: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It divides 32 rows of A, over at
+ * most DEPTH steps of k, into parts, multiplies them by each panel, and keeps the sums in private memory. The engine treats
+ * subnormal numbers as zeros; the parts of infinities would be NaN, and parts of numbers near the ends of the range overflow or
+ * underflow. If the magnitudes of 32 rows and of a panel could lead to such products or parts, these sums are computed by
+ * multiply-adds from A and B themselves.
  *
- * LEFT_ROWS, LEFT_COLUMNS, RIGHT_ROWS, RIGHT_COLUMNS: macros of 0 or 1: k, the rows of A; the columns of B, k lie side by side.
- * Parameters (src/kernels/product/gemm_cpu_amx_parts.c): a work-item has at most STRIP rows and SPAN columns. The macros before
- * an inclusion are described in src/kernels/product/gemm.h. The engine is in amx.clh. */
+ * Macros of 0 or 1. LEFT_ROWS: A is contiguous along k; LEFT_COLUMNS: along its rows. RIGHT_ROWS: B is contiguous along its
+ * columns; RIGHT_COLUMNS: along k. Parameters (src/kernels/product/gemm_cpu_amx_parts.c): a work-item has at most STRIP rows and
+ * SPAN columns. The macros that the plan defines before each copy are described in src/kernels/product/gemm.h. The engine is in
+ * amx.clh. */
 
 #include "amx_words.clh"
 #include "gemm_cpu_amx_part.clh"
@@ -42,10 +44,10 @@
 #define WEFT_PARTS_ANY_LAYOUT
 #endif
 
-#define WEFT_PARTS_BLOCK  (WEFT_PARTS * 2 * WEFT_AMX_TILE) /* words of 32 of k */
+#define WEFT_PARTS_BLOCK  (WEFT_PARTS * 2 * WEFT_AMX_TILE) /* words of 32 steps of k of a panel */
 #define WEFT_PARTS_BLOCKS (WEFT_PARTS_DEPTH / 32)
 
-/* Work-item (panel, DEPTH of k, batch). */
+/* Work-item (panel, DEPTH steps of k, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_OF_B(WEFT_T_) * r, long r_offset,
     __global uint *panels, long panels_offset, int n, int k, long r_batch, long r_row, long r_column) {
     const int batch = (int)get_global_id(2), panel = (int)get_global_id(0), stretch = (int)get_global_id(1);
@@ -71,7 +73,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_OF_B(WEFT_T_) * 
     ends[number * get_global_size(1) + stretch] = weft_parts_ends(&range);
 }
 
-/* 32 rows of A, of which there are `rows`, by `depth` of k -> the tiles of their parts; the ends of their magnitudes. */
+/* Writes the parts of up to 32 rows of A (`rows` exist) and `depth` steps of k as tiles; returns (least, greatest) magnitude. */
 static inline float2 WEFT_NAME(split)(
     uint16 *tiles, __global const WEFT_OF_A(WEFT_T_) * l, int rows, int depth, long l_row, long l_column) {
     weft_parts_range range = weft_parts_no_range();
@@ -95,7 +97,7 @@ static inline float2 WEFT_NAME(split)(
     WEFT_AMX_MULTIPLY(engine, 2, 5, 6);                                                                      \
     WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
 
-/* sum: four tiles, (+)= the products of the parts of 32 rows and a panel; small ones are added before great ones. */
+/* sum, four tiles, (+)= the products of the parts of 32 rows and a panel; small products are added first. */
 static inline void WEFT_NAME(panel)(weft_amx_engine *engine, float *sum, const uint16 *rows,
     __global const uint *panel, int blocks, bool first) {
     const uint *a = (const uint *)rows;
@@ -144,7 +146,7 @@ static inline void WEFT_NAME(panel)(weft_amx_engine *engine, float *sum, const u
 #undef WEFT_PARTS_RIGHT
 #undef WEFT_PARTS_MULTIPLY
 
-/* 16 of `lanes` columns of a row of B, zeros past them. */
+/* Sixteen columns of a row of B, of which the first `lanes` exist; the others are zero. */
 static inline float16 WEFT_NAME(sixteen)(__global const WEFT_OF_B(WEFT_T_) * r, int lanes, long r_column) {
     if (WEFT_AMX_RIGHT_ROWS && lanes >= 16) return WEFT_OF_B(WEFT_READ_)(r);
     float16 numbers = 0.0f;
@@ -152,7 +154,7 @@ static inline float16 WEFT_NAME(sixteen)(__global const WEFT_OF_B(WEFT_T_) * r, 
     return numbers;
 }
 
-/* `columns` columns of a panel by `depth` of k, as rows of two vectors of f32. */
+/* Copies `columns` columns of a panel and `depth` steps of k as rows of two vectors of f32. */
 static inline void WEFT_NAME(copy)(float16 *panel, __global const WEFT_OF_B(WEFT_T_) * r, int columns,
     int depth, long r_row, long r_column) {
     for (int p = 0; p < depth; p += 16) {
@@ -172,7 +174,8 @@ static inline void WEFT_NAME(copy)(float16 *panel, __global const WEFT_OF_B(WEFT
     }
 }
 
-/* sum: four tiles, (+)= `rows` rows of A by such a panel, by multiply-adds; rows past the last repeat it. */
+/* sum, four tiles, (+)= `rows` rows of A times a panel from `copy`, by multiply-adds. Rows past the last one compute the last
+ * row again. */
 static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_) * l, const float16 *panel,
     int rows, int depth, bool first, long l_row, long l_column) {
     for (int row = 0; row < rows; row += 8) {

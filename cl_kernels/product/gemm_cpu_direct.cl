@@ -1,14 +1,13 @@
-/* gemm_cpu_direct.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors, where the
- * elements of a row of A lie side by side.
+/* gemm_cpu_direct.cl: C[b] = A[b] * B[b] for devices of class cpu, where a work-item runs on a core with wide vectors, if the rows
+ * of A are contiguous.
  *
- *     A (m, k) rows contiguous        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) rows contiguous        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * pack: writes B as panels of 64 columns, panel[p * 64 + j], the last one as many vectors wide as it needs;
- * columns past the last are zero.
+ * pack: writes B as panels of 64 columns, panel[p * 64 + j]; the last panel has as many vectors as needed, with zeros in columns
+ * past the last one.
  *
- * rows: a work-item (no barriers, no local memory) owns a strip of rows and some panels. A is multiplied
- * where it lies, 6 rows with 4 vectors of a panel at a time, all of k at once, so that no sum ever leaves the
- * registers before it is finished:
+ * rows: a work-item (no barriers, no local memory) computes a strip of rows in some panels. A is read in place. Tiles of 6 rows and
+ * 4 vectors of a panel are multiplied over all of k at once, so that sums stay in registers until they are finished:
  *
  *                     panel, 4 vectors
  *                   +----+----+----+----+
@@ -16,24 +15,22 @@
  *                   +----+----+----+----+        broadcast and 4 multiply-adds
  *            k      +----+----+----+----+
  *      +---------+  |acc  acc  acc  acc |
- *    6 | A, there|  |                   |
+ *    6 |    A    |  |                   |
  *      +---------+  +----+----+----+----+
  *
- * Rows that are no whole tile are multiplied in pairs, of which 8 multiply-adds are under way; of the last one alone both are
- * the same row.
+ * The tail of rows is multiplied in pairs, which have 8 multiply-adds in flight. A single last row is computed twice.
  *
- * Rows that are stored in 16 bits are converted first, a tile of them with all of k, into private memory: each of their
- * numbers is multiplied with every column, and converted once. The vectors of B are converted as they are packed.
+ * Rows that are stored in 16 bits are first converted into private memory, a tile with all of k at a time: each number is used for
+ * every column, and is converted only once. The numbers of B are converted when they are packed.
  *
- * Multiplications hide the memory's latency only if lines are requested early and evenly: a core has some 20 of
- * them under way at most, and stores wait for lines, too. So each step of k requests its share of the next tile of
- * A, of the lines that the next results go to and of those that the epilogue will read.
+ * Multiplications hide the latency of memory only if cache lines are prefetched early and evenly: a core has at most some 20 of
+ * them in flight, and stores wait for lines, too. Each step of k therefore prefetches lines of the next tile of A, of the next
+ * results, and of what the epilogue will read.
  *
- * As many panels as stay in the second-level cache are taken `together`. Where the tiles of a strip are few, that is one,
- * and each tile requests its share of the panel after it in place of A, which stays in the cache: else the first tile
- * would wait for the panel. The macros before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in
- * src/kernels/product/gemm.h. */
+ * `together` panels, as many as stay in the L2 cache, are multiplied before the next ones. If a strip has few tiles, `together` is
+ * one, and each tile prefetches a range of the next panel instead of A, which stays in the cache: otherwise the first tile of each
+ * panel would wait for the panel. The macros that the plan defines before each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
+ * WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_DIRECT
 #define WEFT_GEMM_CPU_DIRECT
@@ -42,18 +39,18 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 
 #define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Numbers from a row of a converted tile to the next: those of one column are in different sets of a cache. */
+/* Floats from one row of a converted tile to the next; the numbers of one column are then in different sets of the cache. */
 #define WEFT_DIRECT_PITCH (WEFT_DIRECT_DEPTH + 16)
 
-/* Memory that is prefetched along the way, `step` bytes further at each step of k. (Anything less simple costs
- * the compiler the registers of the sums.) */
+/* A stream of prefetches, `step` bytes further at each step of k. A more complex pattern would take registers that the sums
+ * need. */
 typedef struct weft_direct_request {
     size_t at;
     long step;
 } weft_direct_request;
 
-/* What multiplication `number` of `count` requests of a tile that begins at `begin`, with `bytes` in a row and
- * `pitch` from row to row: its share where all follow each other, else a row; nothing where pitch is 0. */
+/* The prefetches of multiplication `number` of `count` for a tile of rows that begins at `begin`, with `bytes` in a row and
+ * `pitch` bytes from row to row: a range of the tile if the rows are contiguous, otherwise one row; nothing if pitch is 0. */
 static inline weft_direct_request weft_direct_request_of(
     size_t begin, long bytes, long pitch, int number, int count, int k) {
     const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
@@ -62,7 +59,7 @@ static inline weft_direct_request weft_direct_request_of(
     return request;
 }
 
-/* What tile `number` of `count` requests of the panel after this one, `bytes` long: its share. */
+/* The prefetches of tile `number` of `count` for the next panel, which has `bytes` bytes: a range of the panel. */
 static inline weft_direct_request weft_direct_share_of(
     size_t panel, long bytes, int number, int count, int k) {
     const long share = bytes / count;
@@ -70,8 +67,8 @@ static inline weft_direct_request weft_direct_share_of(
     return request;
 }
 
-/* One for each width; what WEFT_DIRECT_LAST rules out goes away. The sums stay in registers. kept: the rows that are
- * stored. */
+/* A case for each width in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. The sums stay in registers. kept:
+ * the number of rows that are stored. */
 #define WEFT_DIRECT_MULTIPLY(rows, kept)                                                                     \
     switch (wide) {                                                                                          \
     case 1: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 1) break;                                                    \
@@ -79,7 +76,7 @@ static inline weft_direct_request weft_direct_share_of(
     case 3: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 3) break;                                                    \
     default: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 4)                                                          \
     }
-/* What is prefetched along the way, is so by the first part. */
+/* Only the first part of a tile prefetches. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
     WEFT_NAME(multiply)                                                                                      \
     (sums + (row)*WEFT_DIRECT_VECTORS + (vector), tile + (row)*tile_row, tile_row, b + (vector), k, next_a,  \
@@ -135,8 +132,8 @@ static inline weft_direct_request weft_direct_share_of(
 #else
 #define WEFT_DIRECT_ROWS const float
 
-/* to[r][0..k) = `rows` rows of A; `elements` of A's memory from `a` on may be read, and numbers up to
- * the end of the last vector are written. */
+/* to[r][0..k) = `rows` rows of A. The function reads at most `elements` elements from `a` on, and writes whole vectors, so that
+ * numbers past k may be written. */
 static inline void WEFT_NAME(convert)(
     float *to, WEFT_OPERANDS_A *a, int rows, int k, long a_row, long elements) {
     for (int r = 0; r < rows; ++r, to += WEFT_DIRECT_PITCH, a += a_row, elements -= a_row) {
@@ -149,8 +146,8 @@ static inline void WEFT_NAME(convert)(
 }
 #endif
 
-/* sums[r][v] = `rows` rows times vectors of a panel that is `wide` of them wide. rows, vectors, wide and reads (whether the
- * epilogue reads) are constants at each call. */
+/* sums[r][v] = `rows` rows times vectors of a panel, which is `wide` vectors wide. rows, vectors, wide and reads (does the
+ * epilogue read memory?) are constants at each call. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, WEFT_DIRECT_ROWS *tile,
     long tile_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
     weft_direct_request stored, weft_direct_request read, const bool reads, const bool requests,
@@ -159,8 +156,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
-    /* The pointers walk: with an index beside them there would be more addresses and steps than registers for them where the
-     * epilogue reads, and for fewer addresses LLVM loads rows so early that the sums do not stay in their registers. */
+    /* The pointers are incremented: with an index there would be more addresses and steps than registers if the epilogue reads
+     * memory. With fewer addresses LLVM loads rows so early that the sums do not stay in registers. */
     __global const weft_lanes_f32 *const end = panel + (long)wide * k;
     WEFT_DIRECT_ROLL for (;;) {
         if (requests) {
@@ -179,14 +176,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
         }
         ++tile;
         panel += wide;
-        if (panel == end) break; /* k is never 0: so the compiler keeps the sums in their registers */
+        if (panel == end) break; /* k is never 0; a check at the end keeps the sums in registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
     }
 }
 
-/* Work-item (panel, STEPS of k, batch). */
+/* Work-item (panel, STEPS steps of k, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, __global float *panels,
     long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_DIRECT_STEPS;
@@ -199,7 +196,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, _
     for (int j = 0; j < wide; j += 16) {
         const int lanes = min(16, n - left - j);
         int p = 0;
-        if (b_row == 1 && lanes == 16) { /* sixteen columns, each contiguous */
+        if (b_row == 1 && lanes == 16) { /* sixteen columns, each contiguous along k */
             for (; p + 16 <= steps; p += 16) {
                 float16 v[16], t[16];
                 for (int i = 0; i < 16; ++i) v[i] = WEFT_OF_B(WEFT_READ_)(b + p + (j + i) * b_column);
@@ -218,8 +215,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, _
     }
 }
 
-/* Work-item (strip, span, batch). Row i is row i % width of batch get_global_id(2) * batch_step + i / width
- * to the epilogue, and its columns begin at get_global_id(2) * column_step. */
+/* Work-item (strip, span, batch). For the epilogue, row i is row i % width of batch get_global_id(2) * batch_step + i / width,
+ * and columns begin at get_global_id(2) * column_step. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, __global const float *panels,
     long panels_offset, int m, int n, int k, int strip, int span, int together, int width, int batch_step,
     int column_step, long a_batch, long a_row WEFT_EPILOGUE_PARAMETERS) {

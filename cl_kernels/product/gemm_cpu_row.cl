@@ -1,38 +1,38 @@
-/* gemm_cpu_row.cl: C[b] = A[b] * B[b] where A is one row, for devices whose work-item is a core with wide vectors: a layer of
- * weights for one example, which is as fast as memory is read.
+/* gemm_cpu_row.cl: C[b] = A[b] * B[b] if A has one row, for devices of class cpu, where a work-item runs on a core with wide
+ * vectors. An example is a linear layer on one example: the speed of memory is the limit.
  *
- *     A (1, k)        B (k, n) rows or columns contiguous        C: whatever WEFT_STORE makes of an element
+ *     A (1, k)        B (k, n) rows or columns contiguous        C: stored by WEFT_STORE (the epilogue)
  *
- * A work-item owns `span` columns of C. While it multiplies, it requests the same place of what it reads next, since no
- * processor's prefetcher crosses pages.
+ * A work-item computes `span` columns of C. While it multiplies, it prefetches the elements at the same position of the rows or
+ * columns that come next, because prefetchers of processors do not cross page boundaries.
  *
- * rows of B contiguous (`row`): a sum for each column is in the first-level cache. Eight rows are taken at a time, from left
- * to right, so that a sum is loaded and stored once for all of them, and memory sees as many streams:
+ * If the rows of B are contiguous (kernel `row`), the sums of all columns are in the L1 cache. Eight rows are multiplied at a time,
+ * from left to right, so that a sum is loaded and stored once for eight rows, and memory has eight streams:
  *
  *                span
  *     +------------------------+
  *     |  ----> ----> ---->     |  8 rows
  *     +------------------------+
- *     |  requested             |  8 rows
+ *     |  prefetched            |  8 rows
  *     +------------------------+
  *
- * columns of B contiguous (`dots`): four columns at a time, each a sum of vectors over every 16th step of k; what an item
- * reads is one stretch of memory. A's row is contiguous, too.
+ * If the columns of B are contiguous (kernel `dots`), four columns are multiplied at a time. Each has a vector of 16 sums, each
+ * over every 16th step of k. All that an item reads of B is contiguous, and so is A's row.
  *
- * WEFT_ROW_ROWS (1 or 0) leaves one of them out. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
- * WEFT_STORE) is described in src/kernels/product/gemm.h. */
+ * WEFT_ROW_ROWS (1 or 0) leaves one of the kernels out. The macros that the plan defines before each copy (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_ROW
 #define WEFT_GEMM_CPU_ROW
 
 WEFT_REQUIRE(weft_row_takes_eight_rows, WEFT_ROW_DEPTH == 8);
 
-/* One vector of B in each of the rows, while the same of the next rows is requested. */
+/* Multiplies a vector of row r, and prefetches the vector at the same position eight rows later. */
 #define WEFT_ROW_STEP(r)                                                                                     \
     total = WEFT_MULTIPLY_ADD((float16)x##r, WEFT_OF_B(WEFT_READ_)(from + r * b_row + j), total);            \
     WEFT_PREFETCH((size_t)(next + r * b_row + j), 2);
 
-/* The same of a column. */
+/* Multiplies a vector of column c, and prefetches the vector at the same position of a later column. */
 #define WEFT_ROW_DOT(c)                                                                                      \
     dot##c = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_READ_)(b##c + p), dot##c);                                  \
     WEFT_PREFETCH((size_t)(b##c + next + p), 2);
@@ -59,7 +59,7 @@ static inline float weft_row_total(float16 v) {
 
 #if !defined(WEFT_ROW_ROWS) || WEFT_ROW_ROWS
 
-/* sums[0..columns) += a[0..8) * from[0..8)[0..columns), in vectors of 16, of which the last begins at `last`. */
+/* sums[0..columns) += a[0..8) * from[0..8)[0..columns), in vectors of 16; the last vector begins at `last` at the latest. */
 static inline void WEFT_NAME(eight)(float16 *sums, WEFT_OPERANDS_A *a, long a_column, WEFT_OPERANDS_B *from,
     WEFT_OPERANDS_B *next, long b_row, int columns, int last) {
     const float x0 = WEFT_OF_A(WEFT_GET_)(a, 0), x1 = WEFT_OF_A(WEFT_GET_)(a, a_column),
@@ -81,14 +81,14 @@ static inline void WEFT_NAME(eight)(float16 *sums, WEFT_OPERANDS_A *a, long a_co
     }
 }
 
-/* Work-item (span, batch). span: a multiple of 16, at most WEFT_ROW_SPAN. The last vector of a row reaches back over
- * columns of the one before it. */
+/* Work-item (span, batch). span: a multiple of 16, at most WEFT_ROW_SPAN. The last vector of a row overlaps columns of the
+ * vector before. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch,
     long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span), last = n - 16 - left;
-    float16 sums[WEFT_ROW_SPAN / 16 + 1]; /* and what a shifted read goes past */
+    float16 sums[WEFT_ROW_SPAN / 16 + 1]; /* one more for unaligned reads that end past the last sum */
     a += a_offset + batch * a_batch;
     b += b_offset + batch * b_batch + left;
     for (int i = 0; i < span / 16; ++i) sums[i] = 0.0f;
@@ -116,7 +116,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WE
 #endif
 
 #if !defined(WEFT_ROW_ROWS) || !WEFT_ROW_ROWS
-/* totals[c] = a[0..k) * b[0..k)[column c], for four columns, of which those past `last` repeat it. */
+/* totals[c] = a[0..k) * b[0..k)[column + c], for four columns; those past `last` compute column `last` again. */
 static inline void WEFT_NAME(four)(
     float *totals, WEFT_OPERANDS_A *a, WEFT_OPERANDS_B *b, long b_column, int k, int column, int last) {
     WEFT_OPERANDS_B *const b0 = b + min(column, last) * b_column,

@@ -1,10 +1,10 @@
-/* gemm_cpu_small.cl: C[b] = A[b] * B[b] for small products on cpu-class devices: short code, soon compiled.
+/* gemm_cpu_small.cl: C[b] = A[b] * B[b] for small products on devices of class cpu; the code is short, so that it compiles fast.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * Where a product takes microseconds, gemm_cpu.cl's transposing and prefetching copies only cost compile
- * time. Here a work-item owns `strip` rows of 16 columns. It copies its part of B once (k is at most
- * DEPTH), and then multiplies 4 rows of A at a time with it, reading A where it lies:
+ * For a product that takes microseconds, the transposing copies and the prefetches of gemm_cpu.cl would only cost compile time.
+ * Here a work-item computes `strip` rows of 16 columns. It copies its 16 columns of B once (k is at most DEPTH). Then it multiplies
+ * 4 rows of A at a time by them, and reads A in place:
  *
  *                     +-------+
  *                k    | panel |
@@ -14,7 +14,7 @@
  *    4 |   A    |     |  acc  |   each step of k: a vector of B, 4 broadcasts of A, 4 multiply-adds
  *      +--------+     +-------+
  *
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in
+ * The macros that the plan defines before each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in
  * src/kernels/product/gemm.h. */
 
 #define WEFT_SMALL_LOOP __attribute__((opencl_unroll_hint(1)))
@@ -50,7 +50,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(small)(WEFT_OPERANDS_A *a, long a_offset, 
             WEFT_OF_B(WEFT_GET_)(from, j * b_column);
     }
     WEFT_SMALL_LOOP for (int row = top; row < bottom; row += WEFT_SMALL_ROWS) {
-        const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* rows past the last repeat it */
+        const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* rows past the last one are read from it */
         WEFT_OPERANDS_A *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
                         *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
         float16 sums[4] = {(float16)(0.0f), (float16)(0.0f), (float16)(0.0f), (float16)(0.0f)};

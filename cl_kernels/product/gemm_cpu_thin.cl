@@ -1,27 +1,27 @@
-/* gemm_cpu_thin.cl: C[b] = A[b] * B[b] where A has few rows, for devices whose work-item is a core with wide
- * vectors: a layer of weights, read once, for a small batch.
+/* gemm_cpu_thin.cl: C[b] = A[b] * B[b] if A has few rows, for devices of class cpu, where a work-item runs on a core with wide
+ * vectors. An example is a linear layer on a small batch.
  *
  *     A (m, k) any strides, m at most WEFT_THIN_MOST        B (k, n) rows or columns contiguous
- *     C: whatever WEFT_STORE makes of an element
+ *     C: stored by WEFT_STORE (the epilogue)
  *
- * What gemm_cpu.cl does for speed, packing B, costs more here than the multiplications. So B is read where it
- * lies, once, at the speed of memory. A work-item owns `span` columns and all rows. It walks k in blocks of
- * at most WEFT_THIN_DEPTH, of which it copies A's block; 4 rows of that at a time meet
+ * Packing B, as gemm_cpu.cl does, would cost more here than the multiplications. B is therefore read in place, once, at the speed
+ * of memory. A work-item computes `span` columns and all rows. It walks along k in blocks of at most WEFT_THIN_DEPTH steps, and
+ * copies each block of A. 4 rows of the copy at a time are multiplied by
  *
- *     columns of B contiguous: 6 of them. A sum is a vector of 16 sums over every 16th step of k:
+ *     6 columns, if the columns of B are contiguous. Each element has a vector of 16 sums, each over every 16th step of k:
  *
  *                     k                             k
  *         +----------------------+      +----------------------+
  *         |        4 rows        |      |      6 columns       |      10 loads for 24 multiply-adds of 16
  *         +----------------------+      +----------------------+
  *
- *     rows of B contiguous: 96 columns, WEFT_THIN_BLOCK steps of k, each of 6 loads and 4 broadcasts for 24
- *     multiply-adds of 16. Few steps, since each is a page of its own.
+ *     96 columns, if the rows of B are contiguous, and WEFT_THIN_BLOCK steps of k, each with 6 loads and 4 broadcasts for
+ *     24 multiply-adds of 16. The steps are few, because each is in another page.
  *
- * 24 sums fill the registers, and wait in private memory between blocks. While the first rows are at it, what
- * B has for the next six columns, or the next 96, is prefetched. Which of B's is contiguous may be known
- * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
+ * 24 vectors of sums fill the registers; between blocks they are in private memory. The multiplications of the first rows prefetch
+ * B for the next 6 or 96 columns. If the plan knows which dimension of B is contiguous, it defines WEFT_THIN_ROWS (0 or 1);
+ * otherwise the kernel looks at the stride. The macros that the plan defines before each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
+ * WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_THIN
 #define WEFT_GEMM_CPU_THIN
@@ -29,12 +29,12 @@
 WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
 #define WEFT_THIN_PANEL  (16 * WEFT_THIN_COLUMNS)
-#define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* rows of the copy, which do not collide in the cache */
+#define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* floats of a copied row; rows do not collide in the cache */
 #define WEFT_THIN_GROUPS (WEFT_THIN_MOST / 4)
 
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Three streams of memory that are prefetched during a product, `stride` bytes apart from step to step. */
+/* Three streams of prefetches during a multiplication, `stride` bytes further at each step. */
 typedef struct weft_thin_prefetch {
     size_t one, two, three, stride;
 } weft_thin_prefetch;
@@ -66,8 +66,8 @@ typedef struct weft_thin_prefetch {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
     }
 
-/* What group `group` of `groups` prefetches: its share of six streams, `apart` bytes from each other. The groups
- * share the six, at most three each and one where there are six groups. */
+/* The prefetches of group `group` of `groups` (of 4 rows): some of six streams, which are `apart` bytes from each other. A group
+ * has at most three streams; with six groups or more, the first six have one each. */
 static inline weft_thin_prefetch weft_thin_share(
     int group, int groups, size_t next, long apart, long stride, size_t nothing) {
     const int loads = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / loads);
@@ -106,7 +106,7 @@ static inline float16 WEFT_NAME(load)(WEFT_OPERANDS_B *p, int lanes) {
     return value;
 }
 
-/* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
+/* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last one are copies of it. */
 static inline void WEFT_NAME(copy)(
     float *x, WEFT_OPERANDS_A *a, int m, int rows, int depth, long a_row, long a_column) {
     const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
@@ -163,8 +163,8 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B
 #define WEFT_THIN_ANY_LAYOUT
 #endif
 
-/* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
- * panel reaches back over columns of the one before. */
+/* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. If the rows of B are contiguous, n is at least WEFT_THIN_PANEL,
+ * and the last panel overlaps columns of the panel before. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch,
     long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
@@ -175,7 +175,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a, long a_offset, W
     b += b_offset + batch * b_batch;
     float16 x_room[WEFT_THIN_MOST * WEFT_THIN_PITCH / 16];
     float16 sums[WEFT_THIN_SUMS * WEFT_THIN_GROUPS * (4 * WEFT_THIN_COLUMNS) +
-                 3]; /* and what a shifted read goes past */
+                 3]; /* three more for unaligned reads that end past the last sum */
     float *x = (float *)x_room;
     for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
         const int depth = min(WEFT_THIN_DEPTH, k - start);

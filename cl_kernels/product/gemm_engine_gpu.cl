@@ -1,10 +1,10 @@
-/* gemm_engine_gpu.cl: C[b] = A[b] * B[b] by the matrix engine of a GPU: factors of 16 bits, sums of f32.
+/* gemm_engine_gpu.cl: C[b] = A[b] * B[b] by the matrix engine of a GPU, with factors of 16 bits and sums of f32.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * A work-group owns a tile of C. Its sub-groups share the tile as WARPS_DOWN x WARPS_ACROSS parts, each of DOWN x ACROSS
- * fragments: what one instruction of the engine makes. All items together copy STEP steps of k of A and of B to local
- * memory, as pairs of 16-bit numbers in words, those of a row of A or a column of B one after another:
+ * A work-group computes a tile of C. The tile is divided among WARPS_DOWN x WARPS_ACROSS sub-groups; each computes DOWN x ACROSS
+ * fragments, where a fragment is the result of one instruction. All items of the group together copy STEP steps of k of A and B to
+ * local memory, as words with a pair of 16-bit numbers. The words of a row of A, or of a column of B, are contiguous:
  *
  *              word 0   1   2  ...  15   pad            with 2 x 2 sub-groups of 4 x 8 fragments of 16 x 8:
  *     row 0    k 0,1  2,3  4,5    30,31  .
@@ -12,16 +12,16 @@
  *      ...                                               +----------+----------+
  *     row 127                                            | 64 x 64  | 64 x 64  |  128 rows
  *                                                        +----------+----------+
- * Then each sub-group takes its fragments from           | 64 x 64  | 64 x 64  |
- * there and multiplies them. While it does, the words    +----------+----------+
- * of the next steps are on their way into registers.
+ * Then each sub-group loads its fragments from local     | 64 x 64  | 64 x 64  |
+ * memory and multiplies them. At the same time, the      +----------+----------+
+ * words of the next block are loaded into registers.
  *
- * What is the engine's stands in two files that precede this one (src/kernels/product/gemm_engine_gpu.c names them): which
- * numbers a lane holds (mma.clh and its kin), and the instruction, or in tests a model of it.
+ * Two files of the engine precede this one (src/kernels/product/gemm_engine_gpu.c names them): the table of the elements that a
+ * lane holds, such as mma.clh, and the instruction, or in tests a model of the instruction.
  *
- * An item reads chunks of 8 numbers that are side by side in memory: of a row of A (a column of B) where these are
- * contiguous, else of 8 rows; at once where the address allows. Numbers outside A and B count as zero; nothing outside C is
- * stored. What stands before an inclusion is described in src/kernels/product/gemm.h;
+ * An item reads chunks of 8 numbers that are contiguous in memory: 8 steps of a row of A (a column of B) if k is contiguous,
+ * otherwise 8 rows at one step. Chunks at aligned addresses are read by vector loads. Elements outside A and B are read as zero;
+ * nothing is stored outside C. The macros that the plan defines before each copy are described in src/kernels/product/gemm.h.
  * WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
 #ifndef WEFT_NAME

@@ -1,27 +1,29 @@
 /* gemm_engine_parts_gpu.cl: C[b] = A[b] * B[b] in f32 by the matrix engine of a GPU, which multiplies bf16.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * An f32 number x is x0 + x1 + x2, each rounded to bf16: x0 of x, x1 of what is left, x2 of what is left then. Of the nine
- * products of the parts of two numbers the engine adds those that matter, in f32, small ones first:
+ * An f32 number x is the sum of parts x0 + x1 + x2: x0 is x rounded to bf16, x1 is the remainder x - x0 rounded to bf16, and x2 the
+ * remainder x - x0 - x1 likewise. Of the nine products of the parts of two numbers, the engine computes those that matter and adds
+ * them in f32, the small ones first:
  *
  *     PARTS 2     a1 b0 + a0 b1 + a0 b0                                 16 bits of the operands
  *     PARTS 3     a0 b2 + a1 b1 + a2 b0 + a1 b0 + a0 b1 + a0 b0         as exact as f32
  *
- * With three, sums of STEP of k begin with zero and are added to the others by the arithmetic of f32: an engine may cut off
- * what it adds instead of rounding it, which would pile up along k.
+ * With three parts, the engine's sums begin at zero for each STEP steps of k, and f32 instructions add them to the totals: an
+ * engine may truncate when it adds, and the errors of truncation would accumulate along k.
  *
- * Tiles, items, sub-groups and fragments are those of gemm_engine_gpu.cl, which has the picture. Local memory holds the parts of
- * a tile's numbers, each as a tile of its own:
+ * Tiles, items, sub-groups and fragments are those of gemm_engine_gpu.cl, which has a picture. Local memory holds a tile for each
+ * part of the numbers:
  *
- *     a_tile   rows of parts 0 | rows of parts 1 | of parts 2         b_tile   the same of columns
+ *     a_tile   rows of parts 0 | rows of parts 1 | rows of parts 2         b_tile   likewise, with columns
  *
- * The engine may take subnormal numbers for zeros; the parts of infinities would be NaN, and parts of numbers near the ends of the
- * range overflow or underflow. So items note the greatest and the least magnitude of the steps of k that are in local memory,
- * where they are unusual. Where products of parts could go wrong, the same local memory gets the numbers themselves, the first four
- * of a chunk in place of its first parts, the other four in place of its second parts, and lanes multiply and add them.
+ * An engine may treat subnormal numbers as zeros. The parts of an infinity would be NaN, and the parts of numbers near the ends of
+ * the range overflow or underflow. Items therefore record the least and the greatest magnitude of the numbers in local memory, if
+ * they are outside of a usual range. If products of parts could be wrong, the f32 numbers themselves replace the parts in local
+ * memory: of each chunk the first four numbers replace the first parts, the other four replace the second parts. The lanes then
+ * multiply and add the f32 numbers.
  *
- * What stands before an inclusion is described in src/kernels/product/gemm.h. */
+ * The macros that the plan defines before each copy are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
@@ -40,8 +42,8 @@
 #ifndef WEFT_GEMM_ENGINE_PARTS_GPU
 #define WEFT_GEMM_ENGINE_PARTS_GPU
 
-/* Magnitudes as their bits, which have the same order: the least of what is not zero, and the greatest. Numbers between the usual
- * ones fit any that weft_parts_fit takes with a factor of 2^76 to spare. */
+/* The usual range of magnitudes that are not zero, as bits, which have the order of the magnitudes. weft_parts_fit accepts
+ * numbers in this range with all numbers of magnitudes from 2^-76 to 2^70. */
 #define WEFT_ENGINE_USUAL_LEAST 0x33800000u /* 2^-24 */
 #define WEFT_ENGINE_USUAL_MOST  0x4E800000u /* 2^30 */
 
@@ -51,7 +53,7 @@ __attribute__((always_inline)) static inline void weft_engine_usual(__local uint
 }
 
 static inline uint weft_engine_least(uint4 bits) {
-    const uint4 all = (bits & 0x7FFFFFFFu) - 1; /* of zero the greatest */
+    const uint4 all = (bits & 0x7FFFFFFFu) - 1; /* zero wraps around to the greatest number */
     return min(min(all.x, all.y), min(all.z, all.w));
 }
 
@@ -65,14 +67,14 @@ __attribute__((always_inline)) static inline int weft_engine_fits(__local const 
         (float2)(as_float(range[0]), as_float(range[1])), (float2)(as_float(range[2]), as_float(range[3])));
 }
 
-/* Eight numbers of f32, their bits, into as many rows. */
+/* Writes the bits of eight f32 numbers to eight rows. */
 __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
     __local uint *at, uint4 x, uint4 y) {
     const uint8 numbers = (uint8)(x, y);
     WEFT_ENGINE_SPREAD(at, numbers, 4 * WEFT_ENGINE_PITCH)
 }
 
-/* Eight numbers as the words of a part of them. */
+/* The words of part number `part` of eight numbers. */
 __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, float4 y, const int part) {
     uint4 words = weft_engine_words_bf16(x, y);
     WEFT_UNROLL for (int i = 0; i < part; ++i) {
@@ -84,7 +86,7 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
     return words;
 }
 
-/* The parts of an item's chunks into a tile; its range grows by unusual numbers. */
+/* Writes the parts of an item's chunks to a tile. Unusual numbers extend `range`, which is (least, greatest) magnitude. */
 #define WEFT_ENGINE_PUT_PARTS(tile, chunks, rows, along, range)                                              \
     {                                                                                                        \
         uint weft_least = WEFT_ENGINE_USUAL_LEAST, weft_most = WEFT_ENGINE_USUAL_MOST;                       \
@@ -103,7 +105,8 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
         }                                                                                                    \
     }
 
-/* The numbers themselves: of eight steps of k four in place of the first parts, four in that of the second. */
+/* Writes the f32 numbers instead of their parts: of eight steps of k, the first four replace the first parts, the other four the
+ * second parts. */
 #define WEFT_ENGINE_PUT_WHOLE(tile, chunks, rows, along)                                                     \
     if (along) {                                                                                             \
         WEFT_ENGINE_PUT(tile, chunks, rows, 1)                                                               \
@@ -119,19 +122,19 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
     }
 #define WEFT_ENGINE_WHOLE(rows, step) ((step) % 8 / 4 * (rows)*WEFT_ENGINE_PITCH + (step) / 8)
 
-/* A number of the tile that PUT_WHOLE wrote. */
+/* One number of a tile that WEFT_ENGINE_PUT_WHOLE wrote. */
 #define WEFT_ENGINE_NUMBER(tile, rows, row, step)                                                            \
     ((__local const float *)((tile) +                                                                        \
                              WEFT_ENGINE_WHOLE(rows, step)))[(row)*4 * WEFT_ENGINE_PITCH + (step) % 4]
 
-/* Words of a part of A, or of B. */
+/* Loads the words of one part of A, or of B. */
 #define WEFT_ENGINE_TAKE_A_PART(words, part)                                                                 \
     WEFT_ENGINE_TAKE_A(words, a_tile + (part)*WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
 #define WEFT_ENGINE_TAKE_B_PART(words, part)                                                                 \
     WEFT_ENGINE_TAKE_B(words, b_tile + (part)*WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
 
-/* to += the products of both tiles' parts. Of three parts two of A or of B are not kept for long: an order that keeps more of them makes
- * compilers spill. */
+/* Adds the products of both tiles' parts to `to`. The order of the products keeps few parts of A and B in registers at a time;
+ * with an order that keeps more, compilers spill. */
 #define WEFT_ENGINE_ADD_PARTS(to)                                                                            \
     WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                              \
         const int origin = WEFT_ENGINE_LATE(start + p, m);                                                   \
@@ -167,7 +170,7 @@ WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
 /* Work-group (columns, rows, split and batch). */
 __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(parts)(WEFT_GEMM_ENGINE_PARAMETERS) {
     WEFT_ENGINE_TILES(WEFT_ENGINE_PARTS)
-    __local uint ranges[2 * 4]; /* those of a block and of the next one */
+    __local uint ranges[2 * 4]; /* the range of the current block, and that of the next one */
     WEFT_GEMM_ENGINE_BEGIN
     uint4 a_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)],
         b_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];

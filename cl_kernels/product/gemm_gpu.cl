@@ -1,11 +1,12 @@
 /* gemm_gpu.cl: C[b] = A[b] * B[b] for devices with many work-items and local memory.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * A work-group of DOWN x ACROSS items owns a tile of C, of which an item makes ROWS x COLUMNS elements. It walks k in
- * blocks of STEP: all items together copy a block of A and a block of B to local memory, then each multiplies its
- * elements. These are quads of 4 rows and of 4 columns, which it reads at once; the quads of an item are as far apart as
- * there are items, so that neighbours read neighbouring words. With 16 x 16, 8 x 8 and 8:
+ * A work-group of DOWN x ACROSS items computes a tile of C, of which each item computes ROWS x COLUMNS elements. The group walks
+ * along k in blocks of STEP steps: all items together copy a block of A and a block of B to local memory, then each item multiplies
+ * for its elements. An item's rows and columns are in quads of four, which it loads as vectors. Successive quads of an item are as
+ * far apart as there are items, so that neighbouring items read neighbouring words. With DOWN x ACROSS = 16 x 16, ROWS x COLUMNS =
+ * 8 x 8 and STEP = 8:
  *
  *                       block of B (8, 128)
  *                      +--------+--------+
@@ -19,18 +20,18 @@
  *     |  y |           |  ....     ....  |
  *     +----+           +--------+--------+
  *
- * Local memory holds two blocks: while one is multiplied, the next one is on its way to registers. That needs quads that
- * are side by side in memory, along k or along rows (columns), and at addresses that allow it. A row past the last of A
- * is then read from A's last row and never stored. What is left, the rest of k and all of a product whose quads are not
- * such, is copied number by number, with zeros outside A and B.
+ * Local memory holds two blocks: while one is multiplied, the next one is loaded into registers. This requires quads that are
+ * contiguous in memory, along k or along rows (columns), at aligned addresses. Rows past the last row of A are then read from the
+ * last row and never stored. The tail of k, and operands that cannot be read four elements at a time, are copied one element at a
+ * time, and elements outside A and B are read as zero.
  *
- * With STAGES the quads of f32 matrices come by asynchronous copies (async_copy.clh), through no register, and so many blocks are in
- * local memory.
+ * With STAGES > 0 the quads of f32 operands are copied asynchronously (async_copy.clh), without registers, and local memory holds
+ * STAGES blocks.
  *
- * With WEFT_SPLIT_K work-groups share the blocks of k of a tile: see splits_gpu.clh.
+ * With WEFT_SPLIT_K work-groups divide the blocks of k of a tile among them: see splits_gpu.clh.
  *
- * The core stands in gemm_tile_gpu.clh, its parameters in src/kernels/product/gemm_tile_gpu.h. What stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
+ * The core is in gemm_tile_gpu.clh, the parameters in src/kernels/product/gemm_tile_gpu.h. The macros that the plan defines before
+ * each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
@@ -52,9 +53,9 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for, and read the rest as they come to
- * it. PoCL takes a kernel apart at barriers: the second loop with one takes as long to compile as all else together, and so does a
- * loop with a barrier that may not be entered. So processors have one loop for all blocks. */
+/* GPUs have a separate loop for whole blocks, whose loads overlap with the multiplications, and read the tail when they come to
+ * it. PoCL divides a kernel at its barriers: a second loop with a barrier takes as long to compile as all the rest, and so does
+ * a loop with a barrier that may run zero times. Processors therefore have one loop for all blocks. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define WEFT_GEMM_BLOCKS                                                                                     \
     WEFT_GEMM_PLACES                                                                                         \
@@ -95,11 +96,12 @@
     }
 #endif
 
-/* By asynchronous copies: STAGES - 1 whole blocks are on their way while one is multiplied. A wait is for an item's own copies, the
- * barrier behind it for those of all, and for the block that the next copies replace. With all steps of a block written out, epilogues of
- * quads take 139 registers on NVIDIA's GPUs. What is left of k goes through registers. */
+/* The loop with asynchronous copies: STAGES - 1 whole blocks are in flight while one is multiplied. An item waits for its own
+ * copies; the barrier after the wait waits for the copies of all items, and until no item reads the block that the next copies
+ * overwrite. If all steps of a block were unrolled, kernels whose epilogues take quads would need 139 registers on NVIDIA's
+ * GPUs. The tail of k goes through registers. */
 #define WEFT_GEMM_BLOCKS_BY_COPIES                                                                           \
-    int ahead = 0, last = WEFT_GEMM_STAGES - 1; /* step and place of the next block that is copied */        \
+    int ahead = 0, last = WEFT_GEMM_STAGES - 1; /* the next block to copy, and where to */                   \
     WEFT_ASYNC_BEGIN(                                                                                        \
         WEFT_GEMM_STAGES * 4 * (WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT) + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))     \
     if (whole > 0) {                                                                                         \
@@ -129,10 +131,10 @@
 
 #endif
 
-/* Functions for A and for B, whose tile has `rows` rows (columns). These are `across` elements apart, `limit` of them are
- * left from the tile's first one on; steps of k are `down` apart, of which `depth` are left.
- * wide: may quads be read at once? at: how many bytes after the block's first element quad e begins; one past the last
- * row is taken from there. quad: the same quad, number by number. */
+/* Defines three functions for A, or for B. The tile has `rows` rows (columns), which are `across` elements apart; `limit` of
+ * them remain from the tile's first on. Steps of k are `down` elements apart; `depth` of them remain. wide: may quads be loaded
+ * as vectors? at: the byte offset of quad e from the block's first element; a quad past the last row gets the offset of the last
+ * row. quad: loads quad e one element at a time. */
 #define WEFT_GEMM_OPERAND(wide, at, quad, OF, rows)                                                          \
     static inline bool WEFT_NAME(wide)(                                                                      \
         __global const OF(WEFT_T_) * from, int limit, long across, long down) {                              \
@@ -161,7 +163,8 @@ WEFT_GEMM_OPERAND(wide_a, at_a, quad_a, WEFT_OF_A, WEFT_GEMM_HEIGHT)
 WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
 #undef WEFT_GEMM_OPERAND
 
-/* An item's quads of a block: at once, `at` bytes after the block's first element, or number by number. */
+/* Loads an item's quads of a block: READ as vectors, at byte offsets `at` from the block's first element; GATHER one element at
+ * a time. */
 #define WEFT_GEMM_READ(OF, quads, from, at, rows)                                                            \
     WEFT_GEMM_EACH(weft_j, rows)                                                                             \
     (quads)[weft_j] =                                                                                        \
@@ -170,20 +173,21 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_EACH(weft_j, rows)                                                                             \
     (quads)[weft_j] = WEFT_NAME(quad)(from, limit, depth, across, down, item + weft_j * WEFT_GEMM_ITEMS);
 
-/* Where an item's quads are in a block, for blocks that are read at once. */
+/* The byte offsets of an item's quads in a block, for READ. */
 #define WEFT_GEMM_PLACES                                                                                     \
     WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)                                                                      \
     a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);               \
     WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)                                                                       \
     b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
-/* The block that begins at step `start` of k: at once, or number by number. */
+/* Loads the block at step `start` of k: FETCH_WHOLE as vectors, FETCH_REST one element at a time. */
 #define WEFT_GEMM_FETCH_WHOLE                                                                                \
     WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)                                            \
     WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
 #define WEFT_GEMM_FETCH_REST                                                                                 \
     WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)    \
     WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
-/* Any of them. Without k there is one of zeros; what is there after the last one is not used. */
+/* Loads the block at `start` in either way. If k is 0, one block of zeros is loaded. After the last block nothing is loaded, and
+ * the old contents of the registers are stored but not used. */
 #define WEFT_GEMM_FETCH                                                                                      \
     if (start < whole) {                                                                                     \
         WEFT_GEMM_FETCH_WHOLE                                                                                \
@@ -194,14 +198,16 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     start += WEFT_GEMM_STEP;                                                                                 \
     a += WEFT_GEMM_STEP * a_column;                                                                          \
     b += WEFT_GEMM_STEP * b_row;
-/* The half of local memory that is multiplied is the next to be written to. */
+/* Multiplies the current block of local memory. Then the other block becomes the current one: the next block of A and B is
+ * written to it. */
 #define WEFT_GEMM_MULTIPLY(unrolled)                                                                         \
     WEFT_GEMM_ADD_BLOCK(unrolled, acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP) now = 1 - now;
 #define WEFT_GEMM_PUT_BOTH                                                                                   \
     WEFT_GEMM_PUT(a_tile[now], a_quads, A, a_along)                                                          \
     WEFT_GEMM_PUT(b_tile[now], b_quads, B, b_along)
-/* A block of what is left of k, number by number. Nothing is multiplied meanwhile, so an item has a quad at a time: addresses of several
- * take registers from NVIDIA's kernels. With asynchronous copies there are fewer, and the loop of whole blocks is better without. */
+/* Copies a block of the tail of k, one element at a time. There is nothing to multiply at the same time, so an item holds one
+ * quad at a time: the addresses of several quads would take registers from NVIDIA's kernels. With asynchronous copies there are
+ * fewer addresses, and the loop of whole blocks is faster without this loop. */
 #define WEFT_GEMM_PUT_REST_OF(side, tile, quad, from, limit, across, down, along)                            \
     WEFT_ROLLED for (int weft_e = item; weft_e < WEFT_GEMM_QUADS(WEFT_GEMM_EXTENT_##side);                   \
                      weft_e += WEFT_GEMM_ITEMS) {                                                            \
@@ -214,7 +220,7 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_PUT_REST_OF(A, a_tile, quad_a, a, m - top, a_row, a_column, a_along)                           \
     WEFT_GEMM_PUT_REST_OF(B, b_tile, quad_b, b, n - left, b_column, b_row, b_along)
 
-/* The next whole block, if there is one, to place `slot`. */
+/* Begins to copy the next whole block, if there is one, to block `slot` of local memory. */
 #define WEFT_GEMM_COPY_NEXT(slot)                                                                            \
     if (ahead < whole) {                                                                                     \
         WEFT_GEMM_COPY(a_tile[slot], a, a_at, 1, A, a_along)                                                 \

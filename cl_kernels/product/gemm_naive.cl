@@ -1,14 +1,14 @@
 /* gemm_naive.cl: C[b] = A[b] * B[b], the portable form: no local memory, no barriers, no tuning.
  *
- *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *     A (m, k) any strides        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * Work split: work-item (x, y, z) makes WEFT_LANES neighbouring elements of C: row y, batch z,
- * columns x * WEFT_LANES onwards (one element on gpu-class devices, sixteen on cpu-class devices).
+ * Division of work: work-item (x, y, z) computes WEFT_LANES neighbouring elements of C: row y of batch z, from column x *
+ * WEFT_LANES on (one element on devices of class gpu, sixteen on devices of class cpu).
  *
  *              B   | | | |   k down
  *     A  -k->    [ c c c c ]  one work-item
  *
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in
+ * The macros that the plan defines before each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
