@@ -395,8 +395,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
                 else WEFT_NAME(tile)(sum + 2 * i, pitch, tile, panel, depth, start == 0, row_stride,
                     depth_stride, source, b_row, false, has_own, ahead);
                 if (!last || WEFT_GEMM_TURNED) continue;
-                /* The results are stored here, not after the last panel: the multiplications of the next panel hide the latency
-                 * of memory. */
+                /* The results are stored before the next panel, whose multiplications hide the latency of memory. */
                 for (int r = 0; r < rows; ++r) {
                     const float16 *row_sum = sum + pitch * r + 2 * i;
                     for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)

@@ -10,7 +10,7 @@
 #ifndef WI_ATTEMPT_H
 #define WI_ATTEMPT_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 typedef struct wi_attempt {
     weft_graph *graph;

@@ -1,5 +1,5 @@
 /* Axes that callers name, and their sizes (contract in node.h). */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     const int64_t index = axis < 0 ? axis + x->shape.rank : axis;

@@ -1,5 +1,5 @@
 /* Clocks: the numbers of updates, and the windows of runs over which gradients are accumulated. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;

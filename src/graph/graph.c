@@ -1,7 +1,7 @@
-/* Graphs: creation and release, precision, attachments (contract in graph.h). */
-#include "graph/graph.h"
+/* Graphs: creation and release, precision, attachments (contract in weft_graph.h). */
 #include "cl/context.h"
 #include "graph/variable_names.h"
+#include "graph/weft_graph.h"
 #include <string.h>
 
 /* ---- life ---- */

@@ -1,5 +1,5 @@
 /* The first error of a graph, and the checks with which constructors begin (contract in node.h). */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <stdarg.h>
 #include <stdio.h>
 

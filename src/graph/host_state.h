@@ -3,7 +3,7 @@
 #ifndef WI_HOST_STATE_H
 #define WI_HOST_STATE_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 struct wi_host_state {
     const char *kind;                            /* its name in checkpoints: "lbfgs" */

@@ -2,7 +2,7 @@
 #ifndef WI_INITIAL_H
 #define WI_INITIAL_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 bool wi_initialiser_known(weft_initialiser_kind kind);
 /* Checks the variable's initialiser. A custom initialiser writes variable->data immediately. */

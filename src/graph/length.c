@@ -1,6 +1,6 @@
 /* Which nodes have the length (contract in length.h). */
 #include "graph/length.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Nodes, which are unique: equal ones are created once (contract in node.h). */
 #include "cl/context.h"
-#include "graph/graph.h"
 #include "graph/length.h"
+#include "graph/weft_graph.h"
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>

@@ -2,7 +2,7 @@
  *
  * A node does not change after its creation, and equal nodes are created once: the same op with the same attributes over
  * the same inputs is the same pointer. A backward rule can therefore create an expression again that the forward pass
- * contains, and gets the existing node. graph.h has the graph that the nodes belong to. */
+ * contains, and gets the existing node. weft_graph.h has the graph that the nodes belong to. */
 #ifndef WI_NODE_H
 #define WI_NODE_H
 

@@ -1,6 +1,6 @@
 /* The search for the rules of an op (contract in op_rules.h). */
 #include "graph/op_rules.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 static const wi_op_rules *find(const wi_op *op) {
     static const wi_op_rules none = {0};

@@ -1,7 +1,7 @@
 /* The origins of nodes and errors (contract in origin.h). */
 #include "graph/origin.h"
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

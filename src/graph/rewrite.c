@@ -1,7 +1,7 @@
 /* The passes that rewrite the nodes of a plan (contract in rewrite.h). */
 #include "cl/context.h"
-#include "graph/graph.h"
 #include "graph/op_rules.h"
+#include "graph/weft_graph.h"
 #include <stdlib.h>
 #include <string.h>
 

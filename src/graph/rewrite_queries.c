@@ -1,6 +1,6 @@
 /* What rules may ask about the pass that applies them (contract in rewrite.h). */
-#include "graph/graph.h"
 #include "graph/rewrite.h"
+#include "graph/weft_graph.h"
 
 const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tensor *node) {
     return node->rewritten.pass == rewrite->graph->rewrite_passes ? &node->rewritten : NULL;

@@ -1,7 +1,7 @@
 /* Scalars: numbers that the host computes before each run. */
 #include "cl/context.h"
-#include "graph/graph.h"
 #include "graph/length.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 
 const wi_op wi_op_scalar = {

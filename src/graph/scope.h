@@ -2,7 +2,7 @@
 #ifndef WI_SCOPE_H
 #define WI_SCOPE_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 enum { WI_SCOPE_PREFIX = 256 };
 

@@ -3,7 +3,7 @@
 #ifndef WI_VARIABLE_NAMES_H
 #define WI_VARIABLE_NAMES_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 /* The prefix of entries of checkpoints other than weights. Variables must not have it. */
 #define WI_RESERVED_PREFIX "weft."

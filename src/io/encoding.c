@@ -1,7 +1,7 @@
 /* Encodings: copies, comparisons, and the encodings of a graph (contract in encoding.h). */
 #include "io/encoding.h"
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <inttypes.h>
 #include <string.h>
 

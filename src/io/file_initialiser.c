@@ -2,7 +2,7 @@
  * that a wrong name is an error of this call, and the caller may free the strings after it. */
 #include "base/platform.h"
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "io/safetensors.h"
 #include <string.h>
 #include <weft/io.h>

@@ -2,7 +2,7 @@
 #ifndef WI_LAYER_PARAMETERS_H
 #define WI_LAYER_PARAMETERS_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 #define WI_MOST_HIDDEN (INT64_C(1) << 40) /* of recurrent layers: the most elements that a tensor may have */
 

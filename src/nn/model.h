@@ -5,7 +5,7 @@
 #ifndef WI_MODEL_H
 #define WI_MODEL_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 enum { WI_MODEL_SCOPE = 192 };
 

@@ -10,7 +10,7 @@
 #ifndef WI_UPDATE_RULES_H
 #define WI_UPDATE_RULES_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <weft/nn.h>
 
 typedef struct wi_pair {

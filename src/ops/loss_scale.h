@@ -8,7 +8,7 @@
 #ifndef WI_LOSS_SCALE_H
 #define WI_LOSS_SCALE_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 /* wi_loss_scaling.judged */
 enum { WI_UPDATE_OVERFLOWS, WI_UPDATE_IS_FINITE, WI_UPDATE_IS_LATER };

@@ -2,9 +2,9 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
-#include "graph/graph.h"
 #include "graph/length.h"
 #include "graph/op_rules.h"
+#include "graph/weft_graph.h"
 #include "ops/ops.h"
 #include <weft/ops.h>
 

@@ -3,7 +3,7 @@
 #ifndef WI_PREDICTION_FORM_H
 #define WI_PREDICTION_FORM_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 /* "softmax" or "sigmoid" if x is the result of that op, seen through views, casts and weft_stop_gradient; else NULL. */
 const char *wi_probabilities_of(const weft_tensor *x);

@@ -2,7 +2,7 @@
 #ifndef WI_SPATIAL_H
 #define WI_SPATIAL_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 typedef struct wi_spatial {
     const char *one, *many; /* "stride", "strides" */

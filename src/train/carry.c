@@ -1,6 +1,6 @@
 /* State that a training step carries over to the next step (contract in weft/text.h). */
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <inttypes.h>
 #include <weft/text.h>
 

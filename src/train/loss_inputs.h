@@ -3,7 +3,7 @@
 #ifndef WI_LOSS_INPUTS_H
 #define WI_LOSS_INPUTS_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 /* The input that the labels are, directly, reshaped, or masked (a where with a constant); NULL: they are computed in
  * another way. */

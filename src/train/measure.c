@@ -1,6 +1,6 @@
 /* From outputs of the graph and columns of a dataset to metrics (contract in measure.h). */
 #include "train/measure.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

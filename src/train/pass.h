@@ -9,7 +9,7 @@
 #ifndef WI_PASS_H
 #define WI_PASS_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/loss/loss_terms.h"
 #include "train/measure.h"
 

@@ -1,6 +1,6 @@
 /* weft_predict: inference on a batch of any size. The graph keeps up to KEPT_PLANS plans; a new one replaces the least
  * recently used one. The plans do not retain the graph, because the graph holds them. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "plan/compiled_plan.h"
 #include "train/feed.h"
 #include <string.h>

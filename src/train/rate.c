@@ -1,7 +1,7 @@
 /* A trainer's learning rate (contract in rate.h). */
 #include "train/rate.h"
 #include "base/status.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 static weft_tensor *rate_of(const weft_graph *graph, const weft_tensor *update) {
     const wi_rated_update *noted = graph->rated;

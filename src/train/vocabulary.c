@@ -3,7 +3,7 @@
 #include "base/options.h"
 #include "base/platform.h"
 #include "base/text_file.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * as large as what is kept in large pages. */
 #include "cl/context.h"
 #include "fault_use.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "plan/compiled_plan.h"
 #include <stdio.h>
 #include <weft/profile.h>

@@ -2,7 +2,7 @@
  * Each ends in a tensor or in an error with a line; what is small is then planned, up to the code of its kernels,
  * which is not compiled. */
 #include "fuzz.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/public_calls.h"
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * byte of the struct is left out of the comparison. */
 #include "support/fixture.h"
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <string.h>
 
 static const wi_op sliced = {

@@ -1,7 +1,7 @@
 /* Errors and nodes name the public call that the program made, whatever was made within it: all expressions of the public
  * headers, with each argument in turn of another dtype or shape, or out of range. */
 /* test once */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/fixture.h"
 #include "support/public_calls.h"
 

@@ -5,7 +5,6 @@
 #include "cl/quirks.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
-#include "kernels/product/gemm_shared.h"
 #include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"

@@ -17,7 +17,6 @@
 
 /* Multiples of no tile, more than one panel, and k longer than the kernel takes at once. */
 enum { M = 35, N = 45, USUAL_DEPTH = 291, MOST_DEPTH = 4096 };
-
 static int depth = USUAL_DEPTH;
 static float left[M * MOST_DEPTH], right[MOST_DEPTH * N], result[M * N];
 

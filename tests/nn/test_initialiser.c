@@ -6,7 +6,7 @@
 #include "support/scratch.h"
 
 #include "base/philox.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>

@@ -1,5 +1,5 @@
 /* Layers that are used twice: scopes that share names, for every layer that has parameters. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <stdio.h>

@@ -3,7 +3,7 @@
 /* test once slow */
 #include "support/fixture.h"
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "recorded_ops.h"
 #include "support/scarce_graph.h"
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What depends on a batch axis that is cut or lengthened: plans that do not share over batches and those that do, what
  * weft_predict and a trainer make of it, and the lines of what a graph, or a batch, cannot do. Values: test_batch_axis. */
 /* test once */
-#include "graph/graph.h"
 #include "graph/length.h"
+#include "graph/weft_graph.h"
 #include "support/fixture.h"
 #include <math.h>
 

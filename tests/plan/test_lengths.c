@@ -4,7 +4,7 @@
 /* test once slow */
 #include "cl/context.h"
 #include "cl/program.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/fixture.h"
 
 enum { WORDS = 11, WIDTH = 8, HIDDEN = 12, BATCH = 3, HEADS = 2, LONGEST = 31, ROUNDS = 25 };

@@ -1,7 +1,7 @@
 /* Plans on two devices: the same bits as on one, transfers with exact bytes, memory of each device, errors. */
 /* test once slow */
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/two_devices.h"
 
 #include "cl/buffer.h"

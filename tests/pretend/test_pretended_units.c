@@ -4,7 +4,7 @@
 #include "bench_networks.h"
 #include "cl/context.h"
 #include "cl/program.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "kernels/selection.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every op with inputs says once how a gradient passes through it: by a rule (src/graph/op_rules.h), through composed nodes,
-# as zero everywhere, or not at all (src/graph/graph.h). test_gradient_rules checks the ops that macros define.
+# as zero everywhere, or not at all (src/graph/weft_graph.h). test_gradient_rules checks the ops that macros define.
 # Usage: check_gradients.sh ROOT
 # test: @source@
 set -eu

@@ -1,6 +1,6 @@
 /* See free_networks.h. */
 #include "support/free_networks.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cl/context.h"
 #include "support/op_case_shared.h"
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The arena of a graph with an allocator that refuses (contract in scarce_graph.h). */
 #include "support/scarce_graph.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/checks.h"
 #include <stdlib.h>
 

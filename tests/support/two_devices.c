@@ -1,7 +1,7 @@
 /* See two_devices.h. */
 #include "support/two_devices.h"
 #include "cl/context.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 #include <stdlib.h>
 

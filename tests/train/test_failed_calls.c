@@ -1,6 +1,6 @@
 /* Calls that return a status and fail for want of memory leave the graph as it was: each allocation of each call fails in
  * turn, on one graph, which then computes what an undisturbed graph computes, and saves the same file. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scarce_graph.h"

@@ -11,7 +11,7 @@
 #ifndef WI_LOSS_TERMS_H
 #define WI_LOSS_TERMS_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 
 enum { WI_LOSS_TERMS = 8 };
 

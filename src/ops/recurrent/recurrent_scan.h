@@ -2,7 +2,7 @@
 #ifndef WI_RECURRENT_SCAN_H
 #define WI_RECURRENT_SCAN_H
 
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <weft/recurrent.h>
 
 /* WEFT_CELL in recurrent_cpu.cl and recurrent_gpu.cl has the same values. */

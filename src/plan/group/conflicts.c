@@ -1,6 +1,6 @@
 /* Rejects plans whose result would depend on the order of their outputs, because two assignments write the same memory. */
 #include "plan/group/conflicts.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Joins, which place several values side by side in one storage: concatenation and flat gradients. Also assignments. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/ops.h"
 #include "plan/group/partition.h"
 

@@ -7,7 +7,7 @@
  *
  * Decisions depend on general sizes (graph/shape.h) only, so that plans of all batch sizes have the same steps. */
 #include "base/key_map.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/ops.h"
 #include "plan/group/partition.h"
 

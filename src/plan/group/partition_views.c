@@ -1,5 +1,5 @@
 /* Values that no step computes: sources, generators, and views. */
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/movement/memory_order.h"
 #include "ops/ops.h"
 #include "plan/group/partition.h"

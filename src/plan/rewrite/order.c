@@ -4,7 +4,7 @@
 #include "plan/rewrite/order.h"
 #include "base/integers.h"
 #include "cl/opened_device.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "kernels/registry.h"
 #include "ops/movement/memory_order.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Finds the cut of each node that reads a variable in pieces, or whose value is assigned to one (contract in order_pieces.h). */
 #include "base/integers.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/ops.h"
 #include "plan/rewrite/order_pieces.h"
 

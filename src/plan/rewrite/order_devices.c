@@ -5,7 +5,7 @@
  * Generators and views have no home: they are created on every device that reads them, so that the memory behind a view is transferred
  * and not the view. */
 #include "cl/max_devices.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "ops/ops.h"
 #include "plan/rewrite/order.h"
 

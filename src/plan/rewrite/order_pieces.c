@@ -1,4 +1,4 @@
-/* Divides nodes that depend on a variable larger than a buffer, which is stored in pieces (graph/graph.h).
+/* Divides nodes that depend on a variable larger than a buffer, which is stored in pieces (graph/weft_graph.h).
  *
  * A variable in pieces becomes one node for each piece, which views the piece's block. A map or a view of the variable becomes one node
  * for each piece. So do products, reductions, and ops that gather rows; their pieces are added up if the product or the reduction sums

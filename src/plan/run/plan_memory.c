@@ -1,7 +1,7 @@
 /* Device memory of a plan: buffers for inputs and for the arena. Variables are in memory of the graph. */
 #include "cl/driver.h"
 #include "cl/opened_device.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "plan/run/launches.h"
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
-#include "graph/graph.h"
+#include "graph/weft_graph.h"
 #include "kernels/candidates.h"
 #include "plan/run/profiler.h"
 

@@ -1,7 +1,7 @@
 /* Graphs: an arena of nodes, the variables that live from plan to plan, the scalars that the host computes before each run,
  * and the first error. */
-#ifndef WI_GRAPH_H
-#define WI_GRAPH_H
+#ifndef WI_WEFT_GRAPH_H
+#define WI_WEFT_GRAPH_H
 
 #include "base/memory.h"
 #include "base/options.h"
