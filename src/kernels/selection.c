@@ -9,7 +9,7 @@
 #include "kernels/self_test.h"
 #include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <string.h>
 
 /* ---- the cheapest ---- */

@@ -5,7 +5,7 @@
 #include "graph/length.h"
 #include "graph/op_rules.h"
 #include "graph/weft_graph.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <weft/ops.h>
 
 /* The names of all rows of op_list.h. weft_<name> is the public function (weft_<name>_axes for reductions). */

@@ -3,7 +3,7 @@
 #include "base/options.h"
 #include "cl/context.h"
 #include "ops/loss_scale.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/compiled_plan.h"
 
 typedef struct halves {

@@ -1,7 +1,7 @@
 /* The self-test of kernels: it passes right ones, and finds wrong ones and those that do not compile; another kernel
  * serves then, the log says why, and another version of the driver is tested anew. */
 /* test slow not_optimised */
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "support/broken_kernel.h"
 #include "support/checks.h"
 #include "support/scratch.h"

@@ -1,6 +1,6 @@
 /* What is stored by one step for others, and what they compute for themselves: as the device's profile has it. */
 #include "cl/context.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "support/fixture.h"
 
 #include "plan/compiled_plan.h"

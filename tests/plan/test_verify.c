@@ -2,7 +2,7 @@
  * say which it was. */
 /* test once */
 #include "kernels/candidates.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "support/broken_plan.h"
 
 #include <stdlib.h>

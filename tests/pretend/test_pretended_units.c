@@ -8,7 +8,7 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "kernels/selection.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"
 #include "support/fixture.h"

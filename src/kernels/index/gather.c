@@ -2,7 +2,7 @@
 #include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <math.h>
 
 /* Where items walk, each computes whole rows. Otherwise an item computes one element, or neighbouring items a row. */

@@ -3,7 +3,7 @@
 #include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <math.h>
 
 /* WIDTH: columns of an item that walks. ITEMS: so many items keep other devices busy. */

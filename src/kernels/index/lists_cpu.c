@@ -1,7 +1,7 @@
 /* Rows that are added up by index, along lists of the source rows for each row of the result. See cl_kernels/index/lists_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <stdio.h>
 
 /* Shorter rows are not worth a list. */

@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <math.h>
 
 /* WIDTH: columns of an item that walks. ITEMS: so many items of one column keep other devices busy. */

@@ -2,7 +2,7 @@
  * its third input. See cl_kernels/index/segments_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 
 enum { SOURCE, INDEX, ORDER, SORTED };
 

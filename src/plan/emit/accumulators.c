@@ -1,7 +1,7 @@
 /* The code of accumulators (contract in accumulators.h). */
 #include "plan/emit/accumulators.h"
 #include "cl/opened_device.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include <stdio.h>
 
 /* ---- the kinds ---- */

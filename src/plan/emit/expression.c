@@ -1,7 +1,7 @@
 /* The code of one element (contract in expression.h). */
 #include "plan/emit/expression.h"
 #include "graph/formula.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 
 #include "ops/index/index.h"
 #include <math.h>

@@ -12,7 +12,7 @@
  * known before any step exists: the map is inline unless storing it, with one more launch, takes less time. */
 #include "cl/opened_device.h"
 #include "graph/formula.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/layout/loops.h"
 #include <math.h>
 

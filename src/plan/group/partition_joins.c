@@ -1,6 +1,6 @@
 /* Joins, which place several values side by side in one storage: concatenation and flat gradients. Also assignments. */
 #include "graph/weft_graph.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/group/partition.h"
 
 /* *start: the offset of input i in the joined memory, in elements. False if the input is not one contiguous range there. */

@@ -8,7 +8,7 @@
  * Decisions depend on general sizes (graph/shape.h) only, so that plans of all batch sizes have the same steps. */
 #include "base/key_map.h"
 #include "graph/weft_graph.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/group/partition.h"
 
 static weft_status take_output(wi_partition *p, size_t output) {

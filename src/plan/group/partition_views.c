@@ -1,7 +1,7 @@
 /* Values that no step computes: sources, generators, and views. */
 #include "graph/weft_graph.h"
 #include "ops/movement/memory_order.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/group/partition.h"
 
 static weft_status block_storage(wi_partition *p, size_t block, int *index) {

@@ -9,7 +9,7 @@
  * plan changes the table. With more than MOST_READERS loops it is faster to store the rows, because rows of a large table are not in a
  * cache, and each loop would read them from memory. */
 #include "ops/index/index.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/improve/improve.h"
 #include "plan/layout/loops.h"
 

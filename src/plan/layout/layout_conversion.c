@@ -1,7 +1,7 @@
 /* Counts layout conversions: operands that a step reads through a permute to or from memory order (glossary), and results that a step
  * stores in the memory order of their readers. */
 #include "ops/movement/memory_order.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/layout/loops.h"
 
 /* The permute between a value and the node whose memory it views: WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER or 0 for none. */

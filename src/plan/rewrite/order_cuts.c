@@ -1,7 +1,7 @@
 /* Finds the cut of each node that reads a variable in pieces, or whose value is assigned to one (contract in order_pieces.h). */
 #include "base/integers.h"
 #include "graph/weft_graph.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/rewrite/order_pieces.h"
 
 static int64_t *new_places(const wi_piecing *c, int count) {

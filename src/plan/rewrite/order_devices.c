@@ -6,7 +6,7 @@
  * and not the view. */
 #include "cl/max_devices.h"
 #include "graph/weft_graph.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/rewrite/order.h"
 
 const wi_op wi_op_transfer = {.name = "transfer",

@@ -1,5 +1,5 @@
 /* Finds the axis of the examples of each node, and how the node can be computed in micro-batches (contract in order_micro_batches.h). */
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/rewrite/order_micro_batches.h"
 #include <weft/ops.h>
 

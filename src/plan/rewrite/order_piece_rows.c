@@ -3,7 +3,7 @@
  * Each piece gets its own index tensor: the row's number inside the piece, or -1 for a row of another piece, which the kernels skip. An
  * index outside the whole table stays out of range in the index of the first piece, whose kernel reports the fault. */
 #include "ops/index/index.h"
-#include "ops/ops.h"
+#include "ops/op_descriptors.h"
 #include "plan/rewrite/order_pieces.h"
 #include <weft/ops.h>
 

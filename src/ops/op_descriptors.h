@@ -1,7 +1,7 @@
 /* Descriptors of ops: of those that op_list.h lists (wi_op_add, wi_op_softmax, ...), and of ops that only Weft itself
  * creates. */
-#ifndef WI_OPS_H
-#define WI_OPS_H
+#ifndef WI_OP_DESCRIPTORS_H
+#define WI_OP_DESCRIPTORS_H
 
 #include "graph/op.h"
 
