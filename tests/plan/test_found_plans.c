@@ -133,12 +133,51 @@ static void test_many_lengths(void **state) {
     weft_graph_release(graph);
 }
 
+/* ---- many arguments ---- */
+
+/* A step that reads and writes many values of many axes, which no two values have in the same order, failed without a message: its kernel
+ * takes more than 160 arguments. */
+static void test_many_arguments(void **state) {
+    enum { RANK = 8, ELEMENTS = 1 << RANK, INPUTS = 12 };
+    static const int64_t dims[RANK] = {2, 2, 2, 2, 2, 2, 2, 2};
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *inputs[INPUTS], *sums[INPUTS];
+    int axes[INPUTS][RANK];
+    for (int k = 0; k < INPUTS; k++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%d", k);
+        inputs[k] = input(graph, name, RANK, dims);
+        for (int i = 0; i < RANK; i++) axes[k][i] = (i * (2 * k + 1) + k) % RANK;
+        weft_tensor *const turned = weft_permute_axes(inputs[k], RANK, axes[k]);
+        sums[k] = k ? weft_add(weft_mul_number(sums[k - 1], 0.5), turned) : turned;
+    }
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, sums, INPUTS, NULL));
+    float values[ELEMENTS], expected[ELEMENTS] = {0}, got[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) values[i] = (float)i;
+    for (int k = 0; k < INPUTS; k++) assert_weft_ok(weft_plan_write(plan, inputs[k], values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    for (int k = 0; k < INPUTS; k++) {
+        assert_weft_ok(weft_plan_read(plan, sums[k], got, sizeof got));
+        for (int at = 0; at < ELEMENTS; at++) {
+            int from = 0;
+            for (int i = 0; i < RANK; i++) from |= (at >> (RANK - 1 - i) & 1) << (RANK - 1 - axes[k][i]);
+            expected[at] = 0.5f * expected[at] + (float)from;
+            assert_true(got[at] == expected[at]);
+        }
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_over_one_input),
         cmocka_unit_test(test_least_memory_of_views),
         cmocka_unit_test(test_length_begins),
         cmocka_unit_test(test_many_lengths),
+        cmocka_unit_test(test_many_arguments),
     };
     return test_finish(cmocka_run_group_tests_name("found plans", tests, NULL, NULL));
 }

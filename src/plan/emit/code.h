@@ -13,8 +13,6 @@
 #include "cl/cache_key.h"
 #include "plan/select/schedule.h"
 
-enum { WI_MAX_ARGUMENTS = 160 };
-
 /* Names of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"
 #define WI_PARTIAL_SUFFIX "partial"

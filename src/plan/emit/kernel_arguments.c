@@ -1,7 +1,6 @@
 /* The list of arguments of a generated kernel (contract in expression.h). */
 #include "plan/emit/expression.h"
 
-/* The list grows, because room for WI_MAX_ARGUMENTS in every kernel would be the largest part of a plan's host memory. */
 static bool has_room(const wi_emitter *e, wi_kernel_text *kernel) {
     enum { FIRST = 8 };
     if (kernel->argument_count < kernel->argument_capacity) return true;
@@ -21,9 +20,8 @@ void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double
         const wi_argument *known = &kernel->arguments[i];
         if (known->kind == kind && known->a == a && known->b == b) return;
     }
-    if (kernel->argument_count == WI_MAX_ARGUMENTS || !has_room(e, kernel)) {
-        e->text.failed =
-            true; /* out of memory, or too many arguments, which the limits of fusion (WI_MAX_INPUTS) rule out */
+    if (!has_room(e, kernel)) {
+        e->text.failed = true;
         return;
     }
     kernel->arguments[kernel->argument_count++] = (wi_argument){kind, a, b, number};

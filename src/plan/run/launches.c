@@ -20,7 +20,7 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = l->room;
-    launch->changing = l->room + WI_MAX_ARGUMENTS;
+    launch->changing = l->room + l->half;
     return WEFT_OK;
 }
 
@@ -185,11 +185,23 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
+/* The most arguments of a launch that are bound or changing. */
+static size_t most_bound_arguments(const wi_code *code) {
+    int64_t most = 0;
+    for (size_t i = 0; i < code->loops->partition->step_count; i++) {
+        const wi_step_code *const own = &code->of[i];
+        most = wi_max64(most, own->whole.argument_count);
+        most = wi_max64(wi_max64(most, own->partial.argument_count), own->combine.argument_count);
+    }
+    /* `whole` has only the epilogue's, which follow those of a template: memory is a pointer and an offset. */
+    return (size_t)most + 2 * WI_KERNEL_ARGUMENTS;
+}
+
 weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, wi_launches *launches) {
     const wi_materialised *runs = memory->placement->runs;
     *launches = (wi_launches){.code = code, .memory = memory};
-    launches->room =
-        wi_arena_take(request_of(launches)->arena, (size_t)2 * WI_MAX_ARGUMENTS * sizeof *launches->room);
+    launches->half = most_bound_arguments(code);
+    launches->room = wi_arena_take(request_of(launches)->arena, 2 * launches->half * sizeof *launches->room);
     if (!launches->room) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_programs(code, launches));
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));

@@ -110,8 +110,6 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
 static weft_status check_kernel(const wi_code *code, size_t step, const wi_kernel_text *kernel) {
     WI_REQUIRE(kernel->piece >= 0 && (size_t)kernel->piece < code->piece_count, WI_PASS_CODE, "step", step,
         "it has no kernel");
-    WI_REQUIRE(kernel->argument_count <= WI_MAX_ARGUMENTS, WI_PASS_CODE, "step", step,
-        "its kernel has more arguments than fit");
     for (int i = 0; i < kernel->argument_count; i++)
         WI_REQUIRE(is_bound(&code->loops->of[step], &kernel->arguments[i]), WI_PASS_CODE, "step", step,
             "an argument belongs to no operand or dimension");
