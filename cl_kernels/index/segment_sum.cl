@@ -4,7 +4,7 @@
  *
  *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros if token[s] is -1
  *
- * WEFT_SOURCE reads or computes an element of the source (plan/improve/partition_sources.c). WEFT_STORE gets the token as its batch: the
+ * WEFT_SOURCE reads or computes an element of the source (plan/improve/segment_sources.c). WEFT_STORE gets the token as its batch: the
  * epilogue reads and writes the row of tables with this number, and writes nothing into tables if it is -1 (plan/emit/code_product.c). Rows
  * of a large table are not in a cache, so the row of the segment WEFT_SEGMENTS_AHEAD further on is prefetched (WEFT_EPILOGUE_REQUEST). So
  * are the operands of the source for the summand WEFT_SUMMANDS_AHEAD further on (WEFT_SOURCE_REQUEST), whose order no hardware can predict.
