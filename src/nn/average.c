@@ -20,8 +20,6 @@ static weft_status exchange(weft_graph *graph, const wi_variable *parameter, con
     cl_mem scratch, size_t scratch_bytes) {
     weft_context *const context = graph->context;
     const size_t first = parameter->offset - average->covered;
-    WI_TRY(wi_graph_block_ready(graph, parameter->block));
-    WI_TRY(wi_graph_block_ready(graph, average->block));
     wi_graph_block_written(graph, parameter->block);
     wi_graph_block_written(graph, average->block);
     for (size_t at = 0; at < parameter->bytes;) {
@@ -78,6 +76,18 @@ static weft_status check_averages(const weft_graph *graph) {
     return WEFT_OK;
 }
 
+/* Memory for everything that is exchanged: a lack of it must not leave some parameters exchanged. */
+static weft_status prepare_all(weft_graph *graph) {
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const wi_variable *const parameter = weft_graph_parameter(graph, i)->variable;
+        const wi_variable *const average = average_of(graph, parameter);
+        if (!average) continue;
+        WI_TRY(wi_graph_block_ready(graph, parameter->block));
+        WI_TRY(wi_graph_block_ready(graph, average->block));
+    }
+    return WEFT_OK;
+}
+
 static weft_status exchange_all(weft_graph *graph, cl_mem scratch, size_t scratch_bytes) {
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
         const wi_variable *const parameter = weft_graph_parameter(graph, i)->variable;
@@ -91,6 +101,7 @@ weft_status weft_average_swap(weft_graph *graph) {
     if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_average_swap: graph must not be NULL");
     WI_TRY(weft_graph_status(graph));
     WI_TRY(check_averages(graph));
+    WI_TRY(prepare_all(graph));
     wi_device *const device = wi_context_device(graph->context);
     wi_buffer scratch;
     const size_t largest = wi_buffer_largest(device), bytes = largest < MOST_SCRATCH ? largest : MOST_SCRATCH;
