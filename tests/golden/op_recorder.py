@@ -13,7 +13,7 @@ import torch
 torch.set_default_dtype(torch.float64)
 FOLDER = Path(__file__).resolve().parent / "ops"
 files = {}  # op: {name of a case: the case}
-observers = []  # called with op, name, function and inputs of each case that has gradients
+observers = []  # called with op, name, function and inputs of each case that has gradients; return further fields of it
 
 
 def spread(r, count):
@@ -126,7 +126,7 @@ def add(op, function, *inputs, case=None, **parameters):
         result["weights"] = as_json(weights)
         result["gradients"] = [as_json(g) for g in gradients]
         for observer in observers:
-            observer(op, name, function, inputs)
+            result.update(observer(op, name, function, inputs))
     cases[name] = result
 
 
@@ -135,11 +135,11 @@ def text_of(cases):
     return "[\n" + ",\n".join(json.dumps(cases[name], allow_nan=False) for name in sorted(cases)) + "\n]\n"
 
 
-def write(folder=FOLDER, files=files, ending="golden.json"):
+def write():
     """Writes the files of all ops and removes those of ops that are no more."""
-    folder.mkdir(exist_ok=True)
-    for old in folder.glob(f"*.{ending}"):
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.golden.json"):
         if old.name.split(".")[0] not in files:
             old.unlink()
     for op, cases in files.items():
-        (folder / f"{op}.{ending}").write_text(text_of(cases), encoding="ascii")
+        (FOLDER / f"{op}.golden.json").write_text(text_of(cases), encoding="ascii")

@@ -49,7 +49,7 @@ static void assert_alike(weft_tensor *x, weft_tensor *a, weft_tensor *b, bool in
     weft_plan_release(plan);
 }
 
-/* In training those of a norm without running statistics, which tests/golden/seconds has from PyTorch; in inference, and
+/* In training those of a norm without running statistics, which tests/golden/ops has from PyTorch; in inference, and
  * where the statistics are frozen, those of a norm with fixed ones, which is linear. */
 static void check_seconds(weft_tensor *x, weft_tensor *running, weft_tensor *forgetful, weft_tensor *fixed) {
     weft_graph *const graph = weft_tensor_graph(x);

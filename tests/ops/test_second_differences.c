@@ -1,4 +1,4 @@
-/* Second gradients of what tests/golden/seconds does not hold: options of attention, recurrent layers and pooling, the
+/* Second gradients of what tests/golden/ops does not hold: options of attention, recurrent layers and pooling, the
  * same tensor as several inputs, f64. They are compared with central differences of
  * s = sum(g * v), g the first gradients, along a random direction of all inputs at once. */
 /* test once slow */

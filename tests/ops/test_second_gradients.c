@@ -1,6 +1,5 @@
-/* The second gradients of all ops beside PyTorch's, which are recorded in float64 (tests/golden/seconds, written by
- * make_second_golden.py): of sum(g * v) over the gradients g of a recorded case, for fixed random v. An op with
- * gradients has a case here or is one of `first_only`, which say so in an error. */
+/* The second gradients of all ops beside PyTorch's, which are recorded in float64 (tests/golden/ops): of sum(g * v) over the gradients g of a
+ * recorded case, for fixed random v. An op with gradients has such a case or is one of `first_only`, which say so in an error. */
 /* test once slow */
 #include "support/fixture.h"
 #include "support/golden_file.h"
@@ -21,14 +20,13 @@ static const char *const drawn[] = {"uniform", "normal", "dropout", "dropout_cha
 
 typedef struct second_case {
     recorded_case first;
-    const cJSON *json; /* with directions and seconds */
+    const cJSON *json;
     weft_tensor *directions[RECORDED_INPUTS], *seconds[RECORDED_INPUTS];
 } second_case;
 
 static struct {
     cJSON *cases; /* those of ops/ */
-    cJSON *files[MAX_CASES];
-    size_t file_count, count;
+    size_t count;
     second_case list[MAX_CASES];
     recorded_inputs shared;
     weft_graph *graph;
@@ -49,30 +47,6 @@ static bool is_first_only(const char *op) {
 }
 
 /* ---- the recorded numbers ---- */
-
-static bool has_file(const char *op) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/tests/golden/seconds/%s.second.json", WEFT_SOURCE_DIR, op);
-    FILE *const file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
-
-/* The file of an op, read once; NULL: there is none. */
-static const cJSON *file_of(const char *op) {
-    char name[256];
-    for (size_t i = 0; i < all.file_count; i++)
-        if (strcmp(text(cJSON_GetArrayItem(all.files[i], 0), "op"), op) == 0) return all.files[i];
-    if (!has_file(op)) return NULL;
-    snprintf(name, sizeof name, "seconds/%s.second.json", op);
-    return all.files[all.file_count++] = golden_file(name);
-}
-
-static const cJSON *second_of(const cJSON *c) {
-    const cJSON *file = file_of(text(c, "op")), *item;
-    cJSON_ArrayForEach(item, file) if (strcmp(text(item, "name"), text(c, "name")) == 0) return item;
-    return NULL;
-}
 
 static void read_array(const cJSON *array, float *numbers, size_t count) {
     const cJSON *item;
@@ -115,11 +89,10 @@ static int setup(void **state) {
     assert_non_null(all.cases);
     all.graph = test_graph();
     cJSON_ArrayForEach(c, all.cases) {
-        const cJSON *const second = second_of(c);
-        if (!second || (test_reduced() && seen++ % 8)) continue;
+        if (!member(c, "seconds") || (test_reduced() && seen++ % 8)) continue;
         assert_true(all.count < MAX_CASES);
         second_case *const s = &all.list[all.count++];
-        s->json = second;
+        s->json = c;
         assert_weft_ok(recorded_build(&s->first, &all.shared, all.graph, c));
         build_second(s);
     }
@@ -129,7 +102,6 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     weft_graph_release(all.graph);
-    for (size_t i = 0; i < all.file_count; i++) cJSON_Delete(all.files[i]);
     cJSON_Delete(all.cases);
     return 0;
 }
@@ -187,14 +159,15 @@ static void test_like_pytorch(void **state) {
 
 /* ---- is the table complete? ---- */
 
-/* Is there a recorded case of the op, and one with gradients? */
-static void look_up(const char *op, bool *recorded, bool *has_gradients) {
+/* Is there a recorded case of the op, one with gradients, and one with second gradients? */
+static void look_up(const char *op, bool *recorded, bool *has_gradients, bool *has_seconds) {
     const cJSON *c;
-    *recorded = *has_gradients = false;
+    *recorded = *has_gradients = *has_seconds = false;
     cJSON_ArrayForEach(c, all.cases) {
         if (strcmp(text(c, "op"), op) != 0) continue;
         *recorded = true;
         *has_gradients |= member(c, "gradients") != NULL;
+        *has_seconds |= member(c, "seconds") != NULL;
     }
 }
 
@@ -202,13 +175,13 @@ static void test_every_op_is_swept(void **state) {
     (void)state;
     for (size_t i = 0; i < wi_op_count; i++) {
         const char *const op = wi_op_names[i];
-        bool recorded, has_gradients;
+        bool recorded, has_gradients, has_seconds;
         if (is_first_only(op)) continue;
-        look_up(op, &recorded, &has_gradients);
+        look_up(op, &recorded, &has_gradients, &has_seconds);
         if (!recorded && !is_one_of(drawn, sizeof drawn / sizeof *drawn, op))
             fail_msg("%s has no recorded case, which would say whether it has a gradient", op);
-        if (has_gradients && !file_of(op))
-            fail_msg("%s has a gradient, and no case in tests/golden/seconds", op);
+        if (has_gradients && !has_seconds)
+            fail_msg("%s has a gradient, and no second gradients in tests/golden/ops", op);
     }
 }
 

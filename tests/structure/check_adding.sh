@@ -9,7 +9,7 @@ copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 bad=0
 
-limits='elementwise-op 5
+limits='elementwise-op 4
 structured-op 7
 matrix-product 3
 number-format 6

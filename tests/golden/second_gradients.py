@@ -1,20 +1,14 @@
-#!/usr/bin/env python3
-"""Writes seconds/OP.second.json, one file an op: the second gradients that PyTorch computes for the cases of ops/.
+"""The second gradients of recorded cases (op_recorder.py), computed by PyTorch.
 
-A case of ops/ has gradients g of sum(output * weights). A case here has its op and name, `directions` v, an array an
-input with a gradient, and `seconds`: the gradients of sum(g * v) over all these inputs, with regard to each of them. Where
-PyTorch has no second gradient, they are central differences of its first one in float64.
-
-    /usr/bin/python3 tests/golden/make_second_golden.py
+A case has gradients g of sum(output * weights). `directions` are arrays v, one for each input with a gradient, and
+`seconds` the gradients of sum(g * v) over all these inputs, with regard to each of them. Where PyTorch has no second
+gradient, they are central differences of its first one in float64.
 """
-import importlib
 import random
-import sys
 
 import torch
 
-sys.dont_write_bytecode = True
-import op_recorder  # noqa: E402: after the line above, which keeps the tree clean
+import op_recorder
 
 NONE_IN_WEFT = ("ctc",)
 # At a bend a second gradient is a convention, or infinite: PyTorch takes the other side, Weft that of the first gradient.
@@ -62,12 +56,10 @@ def differences(function, inputs, step=1e-6):
                         .reshape(x.shape) for x in wrt]
 
 
-seconds = {}
-
-
-def record(op, name, function, inputs):
+def second_gradients(op, name, function, inputs):
+    """Fields of the case; empty if a second gradient is not to be recorded."""
     if op in NONE_IN_WEFT or (op, name) in BENDS:
-        return
+        return {}
     try:
         directions, found = differentiated(function, inputs)
     except RuntimeError as error:
@@ -76,14 +68,6 @@ def record(op, name, function, inputs):
         print(f"{op}: differences: {error}")
         directions, found = differences(function, inputs)
     if not all(x.isfinite().all() for x in found):
-        print(f"{op}: {name}: PyTorch's second gradient is not finite, the case is left out")
-        return
-    seconds.setdefault(op, {})[name] = {
-        "op": op, "name": name, "directions": [op_recorder.as_json(x) for x in directions],
-        "seconds": [op_recorder.as_json(x) for x in found]}
-
-
-op_recorder.observers.append(record)
-for module in ("elementwise", "reduction", "movement", "product", "loss", "layer", "image"):
-    importlib.import_module(f"op_cases.{module}_cases")
-op_recorder.write(op_recorder.FOLDER.parent / "seconds", seconds, "second.json")
+        print(f"{op}: {name}: PyTorch's second gradient is not finite, it is left out")
+        return {}
+    return {"directions": [op_recorder.as_json(x) for x in directions], "seconds": [op_recorder.as_json(x) for x in found]}
