@@ -62,9 +62,6 @@ static void drop_partial(weft_plan *plan) {
     wi_step_code *const code = &plan->code.of[step];
     (plan->schedule.of[step].cell_bytes ? &code->whole : &code->partial)->piece = -1;
 }
-static void add_arguments(weft_plan *plan) {
-    plan->code.of[broken_plan_loop(plan)->index].whole.argument_count = WI_MAX_ARGUMENTS + 1;
-}
 static void bind_nothing(weft_plan *plan) {
     wi_kernel_text *const kernel = &plan->code.of[broken_plan_loop(plan)->index].whole;
     for (int i = 0; i < kernel->argument_count; i++)
@@ -210,7 +207,6 @@ static void swap_launches(weft_plan *plan) {
 static const breakage breakages[] = {
     {WI_PASS_CODE, drop_kernel, "it has no kernel"},
     {WI_PASS_CODE, drop_partial, "it has no kernel"},
-    {WI_PASS_CODE, add_arguments, "its kernel has more arguments than fit"},
     {WI_PASS_CODE, bind_nothing, "an argument belongs to no operand or dimension"},
     {WI_PASS_SCHEDULE, drop_launches, "its template has no launches"},
     {WI_PASS_CODE, repeat_name, "another one has the same name"},
