@@ -1,6 +1,7 @@
 /* Channels-last images: shapes are (N, C, spatial...), memory is (N, spatial..., C). Image ops convert their inputs by
  * wi_channels_last and their results by wi_channels_first. Both are views, and one cancels the other. */
 #include "ops/movement/memory_order.h"
+#include "ops/op_table.h"
 
 /* Moves the axis of channels from one position to another; the order of the other axes stays. */
 static weft_tensor *move_channels(weft_tensor *x, int from, int to, uint32_t flags) {
