@@ -67,7 +67,7 @@ static const test_case cases[] = {
     {"residual, split, odd", "gpu_split", RESIDUAL, {2, 37, 40, 35}, 0, false, false},
     {"formats, split", "gpu_split", FORMATS, {1, 37, 40, 36}, 0, true, false},
     {"convolution", "conv_gpu", BIAS, {2, 9, 7, 8, 36}, 1, true, true},
-    {"convolution, odd", "conv_gpu", BIAS, {2, 9, 7, 8, 35}, 1, false, false},
+    {"convolution, odd", "conv_gpu", BIAS, {2, 9, 7, 7, 35}, 1, false, true},
     {"convolution, residual", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 132}, 1, true, false},
     {"convolution, bound anywhere", "conv_gpu", BOUND, {2, 9, 7, 8, 12}, 1, true, false},
     {"convolution, groups of a quad", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 8}, 2, true, true},
