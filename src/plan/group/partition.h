@@ -22,7 +22,6 @@
 #include "kernels/product/gemm.h"
 #include "plan/rewrite/order.h"
 
-typedef struct wi_device wi_device;           /* cl/opened_device.h */
 typedef struct wi_kernel_site wi_kernel_site; /* kernels/implementation.h */
 struct wi_selection;                          /* kernels/candidates.h */
 

@@ -185,7 +185,7 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
-/* The most arguments of a launch that are bound or changing. */
+/* An upper bound of the arguments of a launch that are bound, and of those that change. */
 static size_t most_bound_arguments(const wi_code *code) {
     int64_t most = 0;
     for (size_t i = 0; i < code->loops->partition->step_count; i++) {
@@ -193,7 +193,7 @@ static size_t most_bound_arguments(const wi_code *code) {
         most = wi_max64(most, own->whole.argument_count);
         most = wi_max64(wi_max64(most, own->partial.argument_count), own->combine.argument_count);
     }
-    /* `whole` has only the epilogue's, which follow those of a template: memory is a pointer and an offset. */
+    /* A launch of a template has the template's arguments, too; memory is two of them. */
     return (size_t)most + 2 * WI_KERNEL_ARGUMENTS;
 }
 

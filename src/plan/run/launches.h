@@ -95,8 +95,8 @@ typedef struct wi_launches {
     size_t count, capacity;
     size_t new_kernels; /* launches with first_use; 0 after the first run */
     /* Arguments of the launch that is being created: first those in `bound`, then those in `changing`. */
-    wi_bound_argument *room; /* half of it for each */
-    size_t half;
+    wi_bound_argument *room;
+    size_t half; /* elements of `room` for either kind */
 } wi_launches;
 
 /* Creates all launches. Returns an error of the driver or of memory; then the caller clears `launches` and may try again. */
