@@ -4,7 +4,7 @@
 # test release: @weft_static@ @source@
 set -eu
 
-{ (cd "$2" && find src -name '*.c') && nm -A "$1"; } | awk '
+{ (cd "$2" && find src -name '*.c') && cd "$(dirname "$1")" && nm -A "$(basename "$1")"; } | awk '
 # A file, whose name is its own (structure.names)
 NF == 1 {
     file = $1
