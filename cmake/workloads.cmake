@@ -17,36 +17,10 @@ add_library(weft_oracle STATIC EXCLUDE_FROM_ALL ${reference_files})
 target_include_directories(weft_oracle PUBLIC workloads PRIVATE src ${UTHASH_INCLUDE_DIR})
 target_link_libraries(weft_oracle PUBLIC weft_static ${dependencies})
 
-# Files of ONNX are read where protobuf-c and its compiler are there.
-set(onnx_found FALSE)
-if(WEFT_WITH_ONNX)
-  pkg_check_modules(PROTOBUF_C IMPORTED_TARGET libprotobuf-c)
-  find_program(PROTOC_C protoc-c)
-  if(PROTOBUF_C_FOUND AND PROTOC_C)
-    set(onnx_found TRUE)
-  else()
-    message(STATUS "protobuf-c was not found: building without ONNX")
-  endif()
-endif()
-set(onnx_folder ${PROJECT_BINARY_DIR}/generated/onnx)
-if(onnx_found)
-  file(MAKE_DIRECTORY ${onnx_folder})
-  set(onnx_messages ${onnx_folder}/onnx_model.pb-c.c)
-  add_custom_command(
-    OUTPUT ${onnx_messages} ${onnx_folder}/onnx_model.pb-c.h
-    COMMAND ${PROTOC_C} --proto_path=${PROJECT_SOURCE_DIR}/workloads --c_out=${onnx_folder} onnx_model.proto
-    DEPENDS workloads/onnx_model.proto
-    VERBATIM)
-  set_source_files_properties(${onnx_messages} PROPERTIES COMPILE_OPTIONS -w)
-else()
-  list(FILTER workload_files EXCLUDE REGEX "/onnx_[a-z]+[.]c$")
-endif()
-
-add_library(weft_workloads STATIC EXCLUDE_FROM_ALL ${workload_files} ${recorded_source} ${onnx_messages})
+add_library(weft_workloads STATIC EXCLUDE_FROM_ALL ${workload_files} ${recorded_source})
 target_include_directories(weft_workloads PUBLIC workloads PRIVATE src ${UTHASH_INCLUDE_DIR})
 target_link_libraries(weft_workloads PUBLIC weft_oracle weft_static ${dependencies})
 if(onnx_found)
   target_include_directories(weft_workloads SYSTEM PUBLIC ${onnx_folder})
   target_compile_definitions(weft_workloads PUBLIC WEFT_WITH_ONNX)
-  target_link_libraries(weft_workloads PUBLIC PkgConfig::PROTOBUF_C)
 endif()

@@ -9,21 +9,21 @@ bool file_network_is_path(const char *name) {
 }
 
 #ifdef WEFT_WITH_ONNX
-#include "onnx_network.h"
+#include "onnx/onnx_import.h"
 
 weft_status file_network_open(bench_network *network, const char *path) {
-    Onnx__ModelProto *file;
+    WiOnnx__ModelProto *file;
     int64_t batch;
     const char *const slash = strrchr(path, '/');
-    WI_TRY(onnx_file_read(&file, path));
-    const weft_status status = onnx_network_batch(&batch, file);
-    onnx_file_release(file);
+    WI_TRY(wi_onnx_file_read(&file, path));
+    const weft_status status = wi_onnx_import_batch(&batch, file);
+    wi_onnx_file_release(file);
     *network = (bench_network){.name = slash ? slash + 1 : path, .file = path, .batch = batch};
     return status;
 }
 
 /* Of the floats among the outputs. */
-static weft_tensor *loss_of(const onnx_network *own) {
+static weft_tensor *loss_of(const wi_onnx_import *own) {
     weft_tensor *loss = NULL;
     for (size_t i = 0; i < own->output_count; i++) {
         weft_tensor *const output = own->outputs[i];
@@ -35,17 +35,17 @@ static weft_tensor *loss_of(const onnx_network *own) {
 }
 
 weft_status file_network_build(bench_model *model) {
-    Onnx__ModelProto *file;
-    onnx_network own;
-    WI_TRY(onnx_file_read(&file, model->network->file));
-    weft_status status = onnx_network_build(&own, model->graph, file, model->batch, NULL);
+    WiOnnx__ModelProto *file;
+    wi_onnx_import own;
+    WI_TRY(wi_onnx_file_read(&file, model->network->file));
+    weft_status status = wi_onnx_import_build(&own, model->graph, file, model->batch, NULL);
     for (size_t i = 0; status == WEFT_OK && i < own.input_count; i++)
         model->sources[i] =
             (bench_source){own.inputs[i].tensor, (int64_t)own.inputs[i].count, own.inputs[i].bound};
     model->source_count = own.input_count;
     model->loss = status == WEFT_OK ? loss_of(&own) : NULL;
-    onnx_network_clear(&own);
-    onnx_file_release(file);
+    wi_onnx_import_clear(&own);
+    wi_onnx_file_release(file);
     if (status == WEFT_OK && !model->loss)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no output with a float dtype", model->network->file);
     return status;

@@ -14,6 +14,7 @@
 #include <weft/models.h>
 #include <weft/nn.h>
 #include <weft/normalization.h>
+#include <weft/onnx.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
 #include <weft/profile.h>

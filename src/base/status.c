@@ -66,9 +66,14 @@ const char *weft_version(void) {
 #else
 #define WITH_JPEG "no"
 #endif
+#ifdef WEFT_WITH_ONNX
+#define WITH_ONNX "yes"
+#else
+#define WITH_ONNX "no"
+#endif
 
 const char *weft_build_options(void) {
-    return "clblast=" WITH_CLBLAST " png=" WITH_PNG " jpeg=" WITH_JPEG;
+    return "clblast=" WITH_CLBLAST " png=" WITH_PNG " jpeg=" WITH_JPEG " onnx=" WITH_ONNX;
 }
 
 /* Replaces line breaks and tabs, which messages of drivers may have, by spaces, and removes trailing spaces. */

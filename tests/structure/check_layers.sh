@@ -22,7 +22,7 @@ fi
 
 find include src samples programs -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
 BEGIN {
-    count = split("base cl graph ops kernels plan nn io train dist", order, " ")
+    count = split("base cl graph ops kernels plan nn io onnx train dist", order, " ")
     for (i = 1; i <= count; i++) rank[order[i]] = i
 }
 function layer_of_header(name) {

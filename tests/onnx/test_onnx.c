@@ -1,10 +1,12 @@
 /* Networks of ONNX files compute what ONNX's own conformance cases say (Debian's package libonnx-testdata), and files that are damaged
- * or have what is not supported give an error. WEFT_ONNX_CASES: a pattern of names of cases. */
+ * or have what is not supported give an error. WEFT_ONNX_CASES: a pattern of names of cases. WEFT_ONNX_ROOT: another folder of
+ * cases, as site-packages/onnx/backend/test/data/. */
 /* test slow */
 #include "base/file_read.h"
 #include "file_network.h"
 #include "graph/dtype.h"
-#include "onnx_network.h"
+#include "onnx/onnx_import.h"
+#include "onnx/onnx_node.h"
 #include "support/fixture.h"
 #include "support/mutate.h"
 #include <dirent.h>
@@ -27,30 +29,30 @@ enum {
 };
 
 /* What the case's files hold. */
-typedef struct onnx_case {
+typedef struct wi_onnx_case {
     char folder[2 * NAME + 2];
     wi_arena arena;
-    Onnx__ModelProto *model;
-    onnx_numbers inputs[ONNX_MOST_INPUTS], outputs[ONNX_MOST_OUTPUTS];
-    const onnx_numbers *known[ONNX_MOST_INPUTS];
+    WiOnnx__ModelProto *model;
+    wi_onnx_numbers inputs[WI_ONNX_MOST_INPUTS], outputs[WI_ONNX_MOST_OUTPUTS];
+    const wi_onnx_numbers *known[WI_ONNX_MOST_INPUTS];
     size_t input_count, output_count;
-} onnx_case;
+} wi_onnx_case;
 
 /* A file of one tensor. WEFT_ERROR_FILE: there is none of that name. */
-static weft_status read_tensor(onnx_numbers *numbers, wi_arena *arena, const char *path) {
+static weft_status read_tensor(wi_onnx_numbers *numbers, wi_arena *arena, const char *path) {
     char *data;
     size_t bytes;
     const weft_status found = wi_file_read(NULL, path, &data, &bytes);
     if (found != WEFT_OK) return found;
-    Onnx__TensorProto *const tensor = onnx__tensor_proto__unpack(NULL, bytes, (const uint8_t *)data);
+    WiOnnx__TensorProto *const tensor = wi_onnx__tensor_proto__unpack(NULL, bytes, (const uint8_t *)data);
     wi_release(NULL, data);
-    const weft_status status = tensor ? onnx_tensor_read(numbers, arena, tensor) : WEFT_ERROR_FORMAT;
-    if (tensor) onnx__tensor_proto__free_unpacked(tensor, NULL);
+    const weft_status status = tensor ? wi_onnx_tensor_read(numbers, arena, tensor) : WEFT_ERROR_FORMAT;
+    if (tensor) wi_onnx__tensor_proto__free_unpacked(tensor, NULL);
     return status;
 }
 
 static weft_status read_tensors(
-    onnx_numbers *list, size_t *count, size_t most, onnx_case *c, const char *kind) {
+    wi_onnx_numbers *list, size_t *count, size_t most, wi_onnx_case *c, const char *kind) {
     char path[PATH];
     weft_status status = WEFT_OK;
     for (*count = 0; status == WEFT_OK && *count < most; ++*count) {
@@ -62,46 +64,42 @@ static weft_status read_tensors(
 }
 
 /* Cases give an op everything as an input. What says shapes, axes or bounds stands in the file of a real network. */
-static bool is_of_host(const Onnx__GraphProto *graph, size_t index) {
-    static const char *const ops[] = {"Reshape", "Slice", "Squeeze", "Unsqueeze", "Expand", "Tile", "Pad",
-        "Split", "Clip", "Resize", "Upsample", "ReduceSum", "Dropout", "Trilu", "CumSum", "Gather",
-        "GatherElements"};
-    const char *const op = graph->node[0]->op_type;
-    if (strcmp(op, "ConstantOfShape") == 0 || strcmp(op, "Range") == 0) return true;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(ops[i], op) == 0) return index > 0;
-    return false;
+static bool is_of_host(const WiOnnx__GraphProto *graph, size_t index) {
+    const wi_onnx_op *const op = wi_onnx_op_of(graph->node[0]);
+    const char *const name = graph->node[0]->op_type;
+    if (strcmp(name, "Gather") == 0 || strcmp(name, "GatherElements") == 0) return index > 0;
+    return op && (op->host >> index & 1);
 }
 
-static weft_status read_case(onnx_case *c) {
+static weft_status read_case(wi_onnx_case *c) {
     char path[PATH];
     snprintf(path, sizeof path, "%s/model.onnx", c->folder);
     wi_arena_init(&c->arena, NULL);
-    weft_status status = onnx_file_read(&c->model, path);
-    if (status == WEFT_OK) status = read_tensors(c->inputs, &c->input_count, ONNX_MOST_INPUTS, c, "input");
+    weft_status status = wi_onnx_file_read(&c->model, path);
+    if (status == WEFT_OK) status = read_tensors(c->inputs, &c->input_count, WI_ONNX_MOST_INPUTS, c, "input");
     if (status == WEFT_OK)
-        status = read_tensors(c->outputs, &c->output_count, ONNX_MOST_OUTPUTS, c, "output");
+        status = read_tensors(c->outputs, &c->output_count, WI_ONNX_MOST_OUTPUTS, c, "output");
     for (size_t i = 0; status == WEFT_OK && i < c->input_count; i++)
         c->known[i] = is_of_host(c->model->graph, i) ? &c->inputs[i] : NULL;
     return status;
 }
 
-static void clear_case(onnx_case *c) {
-    onnx_file_release(c->model);
+static void clear_case(wi_onnx_case *c) {
+    wi_onnx_file_release(c->model);
     wi_arena_clear(&c->arena);
 }
 
 /* ---- running one ---- */
 
 /* Images lie channels-last. */
-static size_t place(const onnx_numbers *numbers, size_t i) {
+static size_t place(const wi_onnx_numbers *numbers, size_t i) {
     if (numbers->rank != 4 || numbers->dtype != WEFT_F32) return i;
     const size_t channels = (size_t)numbers->dims[1], area = (size_t)(numbers->dims[2] * numbers->dims[3]);
     const size_t image = i / (channels * area), channel = i / area % channels, pixel = i % area;
     return (image * area + pixel) * channels + channel;
 }
 
-static void write_input(weft_plan *plan, weft_tensor *tensor, const onnx_numbers *numbers) {
+static void write_input(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *numbers) {
     const wi_format *const format = wi_format_of(numbers->dtype);
     void *const data = calloc(numbers->count + 1, format->size);
     for (size_t i = 0; i < numbers->count; i++) format->put(data, place(numbers, i), numbers->data[i]);
@@ -118,7 +116,7 @@ static bool is_near(double got, double wanted) {
     return fabs(got - wanted) <= 1e-5 + 2e-4 * fabs(wanted);
 }
 
-static bool is_right(weft_plan *plan, weft_tensor *tensor, const onnx_numbers *wanted, const char *name) {
+static bool is_right(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *wanted, const char *name) {
     const wi_format *const format = wi_format_of(weft_tensor_dtype(tensor));
     void *const data = calloc(wanted->count + 1, format->size);
     const weft_status status = weft_plan_read(plan, tensor, data, wanted->count * format->size);
@@ -136,14 +134,14 @@ static bool is_right(weft_plan *plan, weft_tensor *tensor, const onnx_numbers *w
 /* Supported cases, whose networks are parts of one plan, as PoCL takes longer to begin a program than to compile a kernel. */
 static struct {
     weft_graph *graph;
-    onnx_case cases[TOGETHER];
-    onnx_network networks[TOGETHER];
+    wi_onnx_case cases[TOGETHER];
+    wi_onnx_import networks[TOGETHER];
     size_t count;
 } group;
 
 /* counts: wrong, not supported, right. */
 static void run_group(int counts[3]) {
-    static weft_tensor *outputs[TOGETHER * ONNX_MOST_OUTPUTS];
+    static weft_tensor *outputs[TOGETHER * WI_ONNX_MOST_OUTPUTS];
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
     weft_plan *plan = NULL;
     size_t count = 0;
@@ -157,13 +155,13 @@ static void run_group(int counts[3]) {
                 write_input(plan, group.networks[k].inputs[own++].tensor, &group.cases[k].inputs[i]);
     assert_weft_ok(weft_plan_run(plan));
     for (size_t k = 0; k < group.count; k++) {
-        onnx_case *const c = &group.cases[k];
-        onnx_network *const network = &group.networks[k];
+        wi_onnx_case *const c = &group.cases[k];
+        wi_onnx_import *const network = &group.networks[k];
         bool right = true;
         for (size_t i = 0; i < network->output_count && i < c->output_count; i++)
             right = is_right(plan, network->outputs[i], &c->outputs[i], c->folder) && right;
         counts[right ? 2 : 0]++;
-        onnx_network_clear(network);
+        wi_onnx_import_clear(network);
         clear_case(c);
     }
     weft_plan_release(plan);
@@ -173,21 +171,21 @@ static void run_group(int counts[3]) {
 }
 
 /* In a graph that nothing else needs: it keeps the error. */
-static bool is_supported(const onnx_case *c) {
-    onnx_network network = {0};
+static bool is_supported(const wi_onnx_case *c) {
+    wi_onnx_import network = {0};
     weft_graph *const graph = test_graph();
-    const weft_status status = onnx_network_build(&network, graph, c->model, 0, c->known);
-    onnx_network_clear(&network);
+    const weft_status status = wi_onnx_import_build(&network, graph, c->model, 0, c->known);
+    wi_onnx_import_clear(&network);
     weft_graph_release(graph);
     return status == WEFT_OK;
 }
 
 static void try_case(int counts[3], const char *folder) {
     char scope[32];
-    onnx_case *const c = &group.cases[group.count];
-    onnx_network *const network = &group.networks[group.count];
-    *c = (onnx_case){0};
-    *network = (onnx_network){0};
+    wi_onnx_case *const c = &group.cases[group.count];
+    wi_onnx_import *const network = &group.networks[group.count];
+    *c = (wi_onnx_case){0};
+    *network = (wi_onnx_import){0};
     snprintf(c->folder, sizeof c->folder, "%.*s", 2 * NAME, folder);
     if (read_case(c) != WEFT_OK || !is_supported(c)) {
         print_message("%s: %s\n", folder, weft_last_error());
@@ -198,7 +196,7 @@ static void try_case(int counts[3], const char *folder) {
     if (!group.graph) group.graph = test_graph();
     snprintf(scope, sizeof scope, "case%zu", group.count++);
     assert_weft_ok(weft_scope_begin(group.graph, scope, false));
-    assert_weft_ok(onnx_network_build(network, group.graph, c->model, 0, c->known));
+    assert_weft_ok(wi_onnx_import_build(network, group.graph, c->model, 0, c->known));
     assert_weft_ok(weft_scope_end(group.graph));
     if (group.count == TOGETHER) run_group(counts);
 }
@@ -236,32 +234,32 @@ static void try_folder(int counts[3], const char *folder, const char *wanted) {
 /* Version 1.12 has this many that are right; WEFT_ONNX_CASES: only those whose names fit. */
 static void test_cases(void **state) {
     static const char *const folders[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
-    const char *const wanted = getenv("WEFT_ONNX_CASES");
+    const char *const wanted = getenv("WEFT_ONNX_CASES"), *const root = getenv("WEFT_ONNX_ROOT");
     int counts[3] = {0};
     (void)state;
     for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
         char folder[NAME];
-        snprintf(folder, sizeof folder, ROOT "%s", folders[f]);
+        snprintf(folder, sizeof folder, "%s%s", root ? root : ROOT, folders[f]);
         try_folder(counts, folder, wanted ? wanted : test_reduced() ? "test_[Ccl]*" : "*");
     }
     if (group.count > 0) run_group(counts);
     print_message("%d right, %d not supported, %d wrong\n", counts[2], counts[1], counts[0]);
     assert_int_equal(counts[0], 0);
-    if (!wanted && !test_reduced()) assert_in_range(counts[2], FEWEST_RIGHT, CASES);
+    if (!wanted && !root && !test_reduced()) assert_in_range(counts[2], FEWEST_RIGHT, CASES);
 }
 
 /* ---- what is not taken ---- */
 
 /* The status of a network of one file; its line stays. */
 static weft_status build(const char *path, int64_t batch) {
-    Onnx__ModelProto *model;
-    onnx_network network;
-    const weft_status read = onnx_file_read(&model, path);
+    WiOnnx__ModelProto *model;
+    wi_onnx_import network;
+    const weft_status read = wi_onnx_file_read(&model, path);
     if (read != WEFT_OK) return read;
     weft_graph *const graph = test_graph();
-    const weft_status status = onnx_network_build(&network, graph, model, batch, NULL);
-    onnx_network_clear(&network);
-    onnx_file_release(model);
+    const weft_status status = wi_onnx_import_build(&network, graph, model, batch, NULL);
+    wi_onnx_import_clear(&network);
+    wi_onnx_file_release(model);
     weft_graph_release(graph);
     return status;
 }
@@ -287,14 +285,14 @@ static void test_errors(void **state) {
 /* Whether it is taken does not matter. */
 static bool read_damaged(void *user, const char *bytes, size_t size) {
     (void)user;
-    Onnx__ModelProto *const model = onnx__model_proto__unpack(NULL, size, (const uint8_t *)bytes);
+    WiOnnx__ModelProto *const model = wi_onnx__model_proto__unpack(NULL, size, (const uint8_t *)bytes);
     if (!model) return false;
     weft_graph *const graph = test_graph();
-    onnx_network network = {0};
-    const bool taken = model->graph && onnx_network_build(&network, graph, model, 0, NULL) == WEFT_OK;
-    onnx_network_clear(&network);
+    wi_onnx_import network = {0};
+    const bool taken = model->graph && wi_onnx_import_build(&network, graph, model, 0, NULL) == WEFT_OK;
+    wi_onnx_import_clear(&network);
     weft_graph_release(graph);
-    onnx_file_release(model);
+    wi_onnx_file_release(model);
     return taken;
 }
 

@@ -1,5 +1,5 @@
 /* Convolutions, pooling and resampling of ONNX. Images have the same axes there and here. */
-#include "onnx_node.h"
+#include "onnx/onnx_node.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ typedef struct window {
     int64_t size[3], stride[3], dilation[3], before[3], after[3];
 } window;
 
-static int64_t entry(const onnx_list *list, int index, int64_t otherwise) {
+static int64_t entry(const wi_onnx_list *list, int index, int64_t otherwise) {
     return index < list->count ? list->of[index] : otherwise;
 }
 
@@ -26,12 +26,14 @@ static void pad_same(window *w, const weft_tensor *x, bool odd_first) {
 
 /* weight: whose sizes are the window's where an attribute does not say them; NULL: there is none. */
 static bool read_window(
-    window *w, onnx_network *n, onnx_node *node, const weft_tensor *x, const weft_tensor *weight) {
-    const onnx_list sizes = onnx_wholes(node, "kernel_shape"), strides = onnx_wholes(node, "strides"),
-                    dilations = onnx_wholes(node, "dilations"), pads = onnx_wholes(node, "pads");
+    window *w, wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x, const weft_tensor *weight) {
+    const wi_onnx_list sizes = wi_onnx_wholes(node, "kernel_shape"),
+                       strides = wi_onnx_wholes(node, "strides"),
+                       dilations = wi_onnx_wholes(node, "dilations"), pads = wi_onnx_wholes(node, "pads");
     *w = (window){.axes = weft_tensor_rank(x) - 2};
     if (w->axes < 1 || w->axes > 3)
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "images have 1 to 3 spatial axes, not %d", w->axes),
+        return wi_onnx_fail(
+                   n, node, WEFT_ERROR_UNSUPPORTED, "images have 1 to 3 spatial axes, not %d", w->axes),
                false;
     for (int d = 0; d < w->axes; d++) {
         w->size[d] = entry(&sizes, d, weight ? weft_tensor_dimension(weight, d + 2) : 1);
@@ -40,14 +42,14 @@ static bool read_window(
         w->before[d] = entry(&pads, d, 0);
         w->after[d] = entry(&pads, d + w->axes, 0);
     }
-    if (onnx_says(node, "auto_pad", "SAME_UPPER")) pad_same(w, x, false);
-    if (onnx_says(node, "auto_pad", "SAME_LOWER")) pad_same(w, x, true);
+    if (wi_onnx_says(node, "auto_pad", "SAME_UPPER")) pad_same(w, x, false);
+    if (wi_onnx_says(node, "auto_pad", "SAME_LOWER")) pad_same(w, x, true);
     return true;
 }
 
-static weft_conv_options conv_options(const window *w, onnx_node *node) {
+static weft_conv_options conv_options(const window *w, wi_onnx_node *node) {
     weft_conv_options options = {
-        WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_EACH, .groups = onnx_whole(node, "group", 1)};
+        WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_EACH, .groups = wi_onnx_whole(node, "group", 1)};
     for (int d = 0; d < w->axes; d++) {
         options.strides[d] = w->stride[d];
         options.dilations[d] = w->dilation[d];
@@ -57,23 +59,23 @@ static weft_conv_options conv_options(const window *w, onnx_node *node) {
     return options;
 }
 
-static weft_tensor *build_conv(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0), *const weight = onnx_get(n, node, 1);
-    weft_tensor *const bias = onnx_has(node, 2) ? onnx_get(n, node, 2) : NULL;
+static weft_tensor *build_conv(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1);
+    weft_tensor *const bias = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;
     window w;
     if (n->status != WEFT_OK || !read_window(&w, n, node, x, weight)) return NULL;
     const weft_conv_options options = conv_options(&w, node);
     return weft_conv_with(x, weight, bias, &options);
 }
 
-static weft_tensor *build_conv_transpose(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0), *const weight = onnx_get(n, node, 1);
-    weft_tensor *const bias = onnx_has(node, 2) ? onnx_get(n, node, 2) : NULL;
-    const onnx_list more = onnx_wholes(node, "output_padding");
+static weft_tensor *build_conv_transpose(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1);
+    weft_tensor *const bias = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;
+    const wi_onnx_list more = wi_onnx_wholes(node, "output_padding");
     window w;
-    if (onnx_attribute(node, "output_shape") || onnx_says(node, "auto_pad", "SAME_UPPER") ||
-        onnx_says(node, "auto_pad", "SAME_LOWER"))
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "output_shape and auto_pad are not supported");
+    if (wi_onnx_attribute(node, "output_shape") || wi_onnx_says(node, "auto_pad", "SAME_UPPER") ||
+        wi_onnx_says(node, "auto_pad", "SAME_LOWER"))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "output_shape and auto_pad are not supported");
     if (n->status != WEFT_OK || !read_window(&w, n, node, x, weight)) return NULL;
     weft_conv_options options = conv_options(&w, node);
     for (int d = 0; d < w.axes; d++) options.output_paddings[d] = entry(&more, d, 0);
@@ -98,16 +100,16 @@ static bool is_even(const window *w) {
     return true;
 }
 
-static weft_tensor *build_pool(onnx_network *n, onnx_node *node, bool maximum) {
-    weft_tensor *x = onnx_get(n, node, 0);
+static weft_tensor *build_pool(wi_onnx_import *n, wi_onnx_node *node, bool maximum) {
+    weft_tensor *x = wi_onnx_get(n, node, 0);
     window w;
     if (!x || !read_window(&w, n, node, x, NULL)) return NULL;
     if (node->n_output > 1 && node->output[1][0])
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only its first output is supported");
-    const bool even = is_even(&w), counts = onnx_whole(node, "count_include_pad", 0) != 0,
-               ceils = onnx_whole(node, "ceil_mode", 0) != 0;
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only its first output is supported");
+    const bool even = is_even(&w), counts = wi_onnx_whole(node, "count_include_pad", 0) != 0,
+               ceils = wi_onnx_whole(node, "ceil_mode", 0) != 0;
     if (!even && (ceils || (!maximum && !counts)))
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
             "windows with different padding on both sides are not supported with ceil_mode or without "
             "count_include_pad");
     if (!even) x = padded(x, &w, maximum ? -3.4e38 : 0);
@@ -122,21 +124,21 @@ static weft_tensor *build_pool(onnx_network *n, onnx_node *node, bool maximum) {
     return maximum ? weft_max_pool(x, &options) : weft_avg_pool(x, &options);
 }
 
-static weft_tensor *build_max_pool(onnx_network *n, onnx_node *node) {
+static weft_tensor *build_max_pool(wi_onnx_import *n, wi_onnx_node *node) {
     return build_pool(n, node, true);
 }
 
-static weft_tensor *build_average_pool(onnx_network *n, onnx_node *node) {
+static weft_tensor *build_average_pool(wi_onnx_import *n, wi_onnx_node *node) {
     return build_pool(n, node, false);
 }
 
-static weft_tensor *build_global_average(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0);
+static weft_tensor *build_global_average(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
     return x ? weft_global_avg_pool(x) : NULL;
 }
 
-static weft_tensor *build_global_max(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0);
+static weft_tensor *build_global_max(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
     return x ? weft_global_max_pool(x) : NULL;
 }
 
@@ -145,16 +147,17 @@ typedef struct resizing {
     bool known, linear, aligned, pytorch;
 } resizing;
 
-static resizing resizing_of(onnx_node *node) {
+static resizing resizing_of(wi_onnx_node *node) {
     static const char name[] = "coordinate_transformation_mode";
     const bool upsample = strcmp(node->op_type, "Upsample") == 0;
-    resizing r = {.linear = onnx_says(node, "mode", "linear"),
-        .aligned = onnx_says(node, name, "align_corners"),
-        .pytorch = onnx_says(node, name, "pytorch_half_pixel")};
-    const bool centred = !onnx_attribute(node, name) || onnx_says(node, name, "half_pixel") || r.pytorch;
+    resizing r = {.linear = wi_onnx_says(node, "mode", "linear"),
+        .aligned = wi_onnx_says(node, name, "align_corners"),
+        .pytorch = wi_onnx_says(node, name, "pytorch_half_pixel")};
+    const bool centred =
+        !wi_onnx_attribute(node, name) || wi_onnx_says(node, name, "half_pixel") || r.pytorch;
     const bool floors =
-        upsample || (onnx_says(node, name, "asymmetric") && onnx_says(node, "nearest_mode", "floor"));
-    const bool nearest = onnx_says(node, "mode", "nearest") || !onnx_attribute(node, "mode");
+        upsample || (wi_onnx_says(node, name, "asymmetric") && wi_onnx_says(node, "nearest_mode", "floor"));
+    const bool nearest = wi_onnx_says(node, "mode", "nearest") || !wi_onnx_attribute(node, "mode");
     r.known = r.linear ? !upsample && (centred || r.aligned) : nearest && floors;
     return r;
 }
@@ -162,7 +165,7 @@ static resizing resizing_of(onnx_node *node) {
 /* Sizes of spatial axes, or factors. Positions of a result that factors do not make a whole number long, or of one pixel, are
  * other ones in ONNX where corners are aligned, or in PyTorch's form. */
 static bool resize_axes(weft_resample_options *options, const resizing *r, const weft_tensor *x,
-    const onnx_numbers *known, bool sized) {
+    const wi_onnx_numbers *known, bool sized) {
     for (int d = 0; d < weft_tensor_rank(x) - 2; d++) {
         const double given = known->data[d + 2],
                      size = sized ? given : given * (double)weft_tensor_dimension(x, d + 2);
@@ -174,10 +177,10 @@ static bool resize_axes(weft_resample_options *options, const resizing *r, const
 }
 
 /* Upsample has factors as its second input, Resize as its third, and sizes as its fourth. */
-static weft_tensor *build_resize(onnx_network *n, onnx_node *node) {
-    const bool sized = onnx_has(node, 3);
-    weft_tensor *const x = onnx_get(n, node, 0);
-    const onnx_numbers *const known = onnx_known(n, node,
+static weft_tensor *build_resize(wi_onnx_import *n, wi_onnx_node *node) {
+    const bool sized = wi_onnx_has(node, 3);
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node,
         strcmp(node->op_type, "Upsample") == 0 ? 1
         : sized                                ? 3
                                                : 2);
@@ -187,22 +190,25 @@ static weft_tensor *build_resize(onnx_network *n, onnx_node *node) {
     if (!x) return NULL;
     const int rank = weft_tensor_rank(x);
     if (!known || known->count != (size_t)rank || rank < 3 || rank > 5)
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs constant sizes or factors for all axes");
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "it needs constant sizes or factors for all axes");
     if (!r.known || !resize_axes(&options, &r, x, known, sized))
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
             "its mode is not supported; nearest with asymmetric and floor, and linear are");
     return weft_resample(x, &options);
 }
 
-static weft_tensor *build_depth_to_space(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0);
-    if (!onnx_says(node, "mode", "CRD"))
-        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only mode CRD is supported");
-    return x ? weft_pixel_shuffle(x, onnx_whole(node, "blocksize", 1)) : NULL;
+static weft_tensor *build_depth_to_space(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    if (!wi_onnx_says(node, "mode", "CRD"))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only mode CRD is supported");
+    return x ? weft_pixel_shuffle(x, wi_onnx_whole(node, "blocksize", 1)) : NULL;
 }
 
-const onnx_op onnx_image_ops[] = {{"Conv", .build = build_conv},
-    {"ConvTranspose", .build = build_conv_transpose}, {"MaxPool", .build = build_max_pool},
-    {"AveragePool", .build = build_average_pool}, {"GlobalAveragePool", .build = build_global_average},
-    {"GlobalMaxPool", .build = build_global_max}, {"Resize", .build = build_resize},
-    {"Upsample", .build = build_resize}, {"DepthToSpace", .build = build_depth_to_space}, {0}};
+const wi_onnx_op wi_onnx_image_ops[] = {{"Conv", .build = build_conv, .weights = 1u << 1 | 1u << 2},
+    {"ConvTranspose", .build = build_conv_transpose, .weights = 1u << 1 | 1u << 2},
+    {"MaxPool", .build = build_max_pool}, {"AveragePool", .build = build_average_pool},
+    {"GlobalAveragePool", .build = build_global_average}, {"GlobalMaxPool", .build = build_global_max},
+    {"Resize", .build = build_resize, .host = 1u << 2 | 1u << 3},
+    {"Upsample", .build = build_resize, .host = 1u << 1}, {"DepthToSpace", .build = build_depth_to_space},
+    {0}};

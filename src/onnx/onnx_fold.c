@@ -1,14 +1,14 @@
 /* Nodes whose inputs the host knows, which are computed there: shapes of shapes, as exporters write them. */
-#include "onnx_node.h"
+#include "onnx/onnx_node.h"
 #include <math.h>
 #include <string.h>
 
 enum { MOST_NUMBERS = 1 << 20 };
 
-static onnx_numbers *new_numbers(onnx_network *n, weft_dtype dtype, int rank, const int64_t *dims) {
-    onnx_numbers *const made = wi_arena_take(&n->arena, sizeof *made);
+static wi_onnx_numbers *new_numbers(wi_onnx_import *n, weft_dtype dtype, int rank, const int64_t *dims) {
+    wi_onnx_numbers *const made = wi_arena_take(&n->arena, sizeof *made);
     if (!made) return NULL;
-    *made = (onnx_numbers){.dtype = dtype, .rank = rank, .count = 1};
+    *made = (wi_onnx_numbers){.dtype = dtype, .rank = rank, .count = 1};
     for (int d = 0; d < rank; d++) {
         made->dims[d] = dims[d];
         if (dims[d] < 0 || made->count * (size_t)dims[d] > MOST_NUMBERS) return NULL;
@@ -18,51 +18,53 @@ static onnx_numbers *new_numbers(onnx_network *n, weft_dtype dtype, int rank, co
     return made->data ? made : NULL;
 }
 
-static onnx_numbers *new_list(onnx_network *n, weft_dtype dtype, size_t count) {
+static wi_onnx_numbers *new_list(wi_onnx_import *n, weft_dtype dtype, size_t count) {
     return new_numbers(n, dtype, 1, (const int64_t[]){(int64_t)count});
 }
 
 /* ---- what makes numbers ---- */
 
-static onnx_numbers *fold_shape(onnx_network *n, onnx_node *node) {
+static wi_onnx_numbers *fold_shape(wi_onnx_import *n, wi_onnx_node *node) {
     int64_t dims[WEFT_MAX_RANK];
-    const onnx_numbers *const known = onnx_known(n, node, 0);
-    weft_tensor *const x = known ? NULL : onnx_get(n, node, 0);
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 0);
+    weft_tensor *const x = known ? NULL : wi_onnx_get(n, node, 0);
     if (!known && !x) return NULL;
     const int rank = known ? known->rank : weft_tensor_rank(x);
     if (known)
         memcpy(dims, known->dims, sizeof dims);
     else
-        onnx_dims(x, dims);
-    int begin = onnx_axis(onnx_whole(node, "start", 0), rank),
-        end = onnx_axis(onnx_whole(node, "end", rank), rank);
+        wi_onnx_dims(x, dims);
+    int begin = wi_onnx_axis(wi_onnx_whole(node, "start", 0), rank),
+        end = wi_onnx_axis(wi_onnx_whole(node, "end", rank), rank);
     begin = begin < 0 ? 0 : begin > rank ? rank : begin;
     end = end < begin ? begin : end > rank ? rank : end;
-    onnx_numbers *const made = new_list(n, WEFT_I32, (size_t)(end - begin));
+    wi_onnx_numbers *const made = new_list(n, WEFT_I32, (size_t)(end - begin));
     for (int d = begin; made && d < end; d++) made->data[d - begin] = (double)dims[d];
     return made;
 }
 
-static onnx_numbers *fold_size(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const shape = fold_shape(n, node);
-    onnx_numbers *const made = shape ? new_numbers(n, WEFT_I32, 0, NULL) : NULL;
+static wi_onnx_numbers *fold_size(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const shape = fold_shape(n, node);
+    wi_onnx_numbers *const made = shape ? new_numbers(n, WEFT_I32, 0, NULL) : NULL;
     if (made) made->data[0] = 1;
     for (size_t i = 0; made && i < shape->count; i++) made->data[0] *= shape->data[i];
     return made;
 }
 
-static onnx_numbers *fold_constant(onnx_network *n, onnx_node *node) {
-    const Onnx__AttributeProto *const value = onnx_attribute(node, "value");
-    const Onnx__AttributeProto *const one = onnx_attribute(node, "value_int"), *const real = onnx_attribute(
-                                                                                   node, "value_float");
-    const onnx_list ints = onnx_wholes(node, "value_ints");
-    onnx_numbers *const made = value && value->t ? wi_arena_take(&n->arena, sizeof *made)
-                               : one || real     ? new_numbers(n, one ? WEFT_I32 : WEFT_F32, 0, NULL)
-                                                 : new_list(n, WEFT_I32, (size_t)ints.count);
+static wi_onnx_numbers *fold_constant(wi_onnx_import *n, wi_onnx_node *node) {
+    const WiOnnx__AttributeProto *const value = wi_onnx_attribute(node, "value");
+    const WiOnnx__AttributeProto *const one = wi_onnx_attribute(node, "value_int"), *const real =
+                                                                                        wi_onnx_attribute(
+                                                                                            node,
+                                                                                            "value_float");
+    const wi_onnx_list ints = wi_onnx_wholes(node, "value_ints");
+    wi_onnx_numbers *const made = value && value->t ? wi_arena_take(&n->arena, sizeof *made)
+                                  : one || real     ? new_numbers(n, one ? WEFT_I32 : WEFT_F32, 0, NULL)
+                                                    : new_list(n, WEFT_I32, (size_t)ints.count);
     if (!made) return NULL;
     if (value && value->t) {
-        if (onnx_tensor_read(made, &n->arena, value->t) == WEFT_OK) return made;
-        onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%s", weft_last_error());
+        if (wi_onnx_tensor_read(made, &n->arena, value->t) == WEFT_OK) return made;
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%s", weft_last_error());
         return NULL;
     }
     if (one || real) made->data[0] = one ? (double)one->i : (double)real->f;
@@ -70,23 +72,23 @@ static onnx_numbers *fold_constant(onnx_network *n, onnx_node *node) {
     return made;
 }
 
-static onnx_numbers *fold_filled(onnx_network *n, onnx_node *node) {
-    const onnx_list shape = onnx_get_list(n, node, 0, "the shape");
-    const Onnx__AttributeProto *const value = onnx_attribute(node, "value");
-    onnx_numbers one = {.dtype = WEFT_F32, .data = (double[]){0}};
+static wi_onnx_numbers *fold_filled(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_list shape = wi_onnx_get_list(n, node, 0, "the shape");
+    const WiOnnx__AttributeProto *const value = wi_onnx_attribute(node, "value");
+    wi_onnx_numbers one = {.dtype = WEFT_F32, .data = (double[]){0}};
     if (n->status != WEFT_OK || shape.count > WEFT_MAX_RANK) return NULL;
-    if (value && value->t && onnx_tensor_read(&one, &n->arena, value->t) != WEFT_OK) return NULL;
-    onnx_numbers *const made = new_numbers(n, one.dtype, shape.count, shape.of);
+    if (value && value->t && wi_onnx_tensor_read(&one, &n->arena, value->t) != WEFT_OK) return NULL;
+    wi_onnx_numbers *const made = new_numbers(n, one.dtype, shape.count, shape.of);
     for (size_t i = 0; made && i < made->count; i++) made->data[i] = one.data[0];
     return made;
 }
 
-static onnx_numbers *fold_range(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const from = onnx_known(n, node, 0), *const to = onnx_known(n, node, 1),
-                              *const by = onnx_known(n, node, 2);
+static wi_onnx_numbers *fold_range(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const from = wi_onnx_known(n, node, 0), *const to = wi_onnx_known(n, node, 1),
+                                 *const by = wi_onnx_known(n, node, 2);
     if (!from || !to || !by || by->data[0] == 0) return NULL;
     const double count = ceil((to->data[0] - from->data[0]) / by->data[0]);
-    onnx_numbers *const made =
+    wi_onnx_numbers *const made =
         count <= MOST_NUMBERS ? new_list(n, from->dtype, count > 0 ? (size_t)count : 0) : NULL;
     for (size_t i = 0; made && i < made->count; i++) made->data[i] = from->data[0] + (double)i * by->data[0];
     return made;
@@ -105,14 +107,14 @@ static double both(const char *op, double a, double b, bool whole) {
 }
 
 /* Shapes are equal, or one has a single number. */
-static onnx_numbers *fold_two(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const a = onnx_known(n, node, 0), *const b = onnx_known(n, node, 1);
+static wi_onnx_numbers *fold_two(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const a = wi_onnx_known(n, node, 0), *const b = wi_onnx_known(n, node, 1);
     if (!a || !b) return NULL;
-    const onnx_numbers *const shape = a->count > 1 || (a->count == b->count && a->rank >= b->rank) ? a : b;
+    const wi_onnx_numbers *const shape = a->count > 1 || (a->count == b->count && a->rank >= b->rank) ? a : b;
     const bool fits =
         a->count == 1 || b->count == 1 ||
         (a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
-    onnx_numbers *const made =
+    wi_onnx_numbers *const made =
         fits ? new_numbers(
                    n, strcmp(node->op_type, "Equal") == 0 ? WEFT_BOOL : a->dtype, shape->rank, shape->dims)
              : NULL;
@@ -122,14 +124,14 @@ static onnx_numbers *fold_two(onnx_network *n, onnx_node *node) {
     return made;
 }
 
-static onnx_numbers *fold_one(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const x = onnx_known(n, node, 0);
+static wi_onnx_numbers *fold_one(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const x = wi_onnx_known(n, node, 0);
     const char *const op = node->op_type;
     weft_dtype dtype = x ? x->dtype : WEFT_F32;
-    if (!x ||
-        (strcmp(op, "Cast") == 0 && onnx_dtype(&dtype, (int)onnx_whole(node, "to", 0), "a cast") != WEFT_OK))
+    if (!x || (strcmp(op, "Cast") == 0 &&
+                  wi_onnx_dtype(&dtype, (int)wi_onnx_whole(node, "to", 0), "a cast") != WEFT_OK))
         return NULL;
-    onnx_numbers *const made = new_numbers(n, dtype, x->rank, x->dims);
+    wi_onnx_numbers *const made = new_numbers(n, dtype, x->rank, x->dims);
     for (size_t i = 0; made && i < made->count; i++) {
         const double v = x->data[i];
         made->data[i] = strcmp(op, "Floor") == 0  ? floor(v)
@@ -144,10 +146,10 @@ static onnx_numbers *fold_one(onnx_network *n, onnx_node *node) {
 }
 
 /* A list that is cut, joined, picked from, or has another shape; of more dimensions tensors serve. */
-static onnx_numbers *fold_gather(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const x = onnx_known(n, node, 0), *const index = onnx_known(n, node, 1);
+static wi_onnx_numbers *fold_gather(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const x = wi_onnx_known(n, node, 0), *const index = wi_onnx_known(n, node, 1);
     if (!x || !index || x->rank != 1) return NULL;
-    onnx_numbers *const made = new_numbers(n, x->dtype, index->rank, index->dims);
+    wi_onnx_numbers *const made = new_numbers(n, x->dtype, index->rank, index->dims);
     for (size_t i = 0; made && i < made->count; i++) {
         const double at = index->data[i] < 0 ? index->data[i] + (double)x->count : index->data[i];
         if (at < 0 || at >= (double)x->count) return NULL;
@@ -156,17 +158,17 @@ static onnx_numbers *fold_gather(onnx_network *n, onnx_node *node) {
     return made;
 }
 
-static onnx_numbers *fold_concat(onnx_network *n, onnx_node *node) {
+static wi_onnx_numbers *fold_concat(wi_onnx_import *n, wi_onnx_node *node) {
     size_t count = 0;
     for (size_t i = 0; i < node->n_input; i++) {
-        const onnx_numbers *const part = onnx_known(n, node, i);
+        const wi_onnx_numbers *const part = wi_onnx_known(n, node, i);
         if (!part || part->rank != 1) return NULL;
         count += part->count;
     }
-    onnx_numbers *const made = node->n_input ? new_list(n, onnx_known(n, node, 0)->dtype, count) : NULL;
+    wi_onnx_numbers *const made = node->n_input ? new_list(n, wi_onnx_known(n, node, 0)->dtype, count) : NULL;
     count = 0;
     for (size_t i = 0; made && i < node->n_input; i++) {
-        const onnx_numbers *const part = onnx_known(n, node, i);
+        const wi_onnx_numbers *const part = wi_onnx_known(n, node, i);
         memcpy(made->data + count, part->data, part->count * sizeof *part->data);
         count += part->count;
     }
@@ -178,37 +180,38 @@ static int64_t within(int64_t at, int64_t count) {
     return at > count ? count : at;
 }
 
-static onnx_numbers *fold_slice(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const x = onnx_known(n, node, 0);
+static wi_onnx_numbers *fold_slice(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const x = wi_onnx_known(n, node, 0);
     if (!x || x->rank != 1) return NULL;
-    const bool old = onnx_attribute(node, "starts") != NULL;
-    const onnx_list starts = old ? onnx_wholes(node, "starts") : onnx_get_list(n, node, 1, "starts");
-    const onnx_list ends = old ? onnx_wholes(node, "ends") : onnx_get_list(n, node, 2, "ends");
-    if (n->status != WEFT_OK || starts.count != 1 || ends.count != 1 || onnx_get_number(n, node, 4, 1) != 1)
+    const bool old = wi_onnx_attribute(node, "starts") != NULL;
+    const wi_onnx_list starts = old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_list(n, node, 1, "starts");
+    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_list(n, node, 2, "ends");
+    if (n->status != WEFT_OK || starts.count != 1 || ends.count != 1 ||
+        wi_onnx_get_number(n, node, 4, 1) != 1)
         return NULL;
     const int64_t begin = within(starts.of[0], (int64_t)x->count),
                   end = within(ends.of[0], (int64_t)x->count);
-    onnx_numbers *const made = new_list(n, x->dtype, end > begin ? (size_t)(end - begin) : 0);
+    wi_onnx_numbers *const made = new_list(n, x->dtype, end > begin ? (size_t)(end - begin) : 0);
     if (made) memcpy(made->data, x->data + begin, made->count * sizeof *made->data);
     return made;
 }
 
 /* Reshape, Squeeze and Unsqueeze of what has rank 0 or 1 and stays so. */
-static onnx_numbers *fold_reshaped(onnx_network *n, onnx_node *node) {
-    const onnx_numbers *const x = onnx_known(n, node, 0);
+static wi_onnx_numbers *fold_reshaped(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_numbers *const x = wi_onnx_known(n, node, 0);
     if (!x || x->rank > 1) return NULL;
     const bool away = strcmp(node->op_type, "Squeeze") == 0,
                one_more = strcmp(node->op_type, "Unsqueeze") == 0;
     if ((away && x->count != 1) || (one_more && x->rank != 0)) return NULL;
-    if (!away && !one_more && onnx_get_list(n, node, 1, "the shape").count != 1) return NULL;
-    onnx_numbers *const made = away ? new_numbers(n, x->dtype, 0, NULL) : new_list(n, x->dtype, x->count);
+    if (!away && !one_more && wi_onnx_get_list(n, node, 1, "the shape").count != 1) return NULL;
+    wi_onnx_numbers *const made = away ? new_numbers(n, x->dtype, 0, NULL) : new_list(n, x->dtype, x->count);
     if (made) memcpy(made->data, x->data, x->count * sizeof *x->data);
     return made;
 }
 
 static const struct {
     const char *name;
-    onnx_numbers *(*fold)(onnx_network *n, onnx_node *node);
+    wi_onnx_numbers *(*fold)(wi_onnx_import *n, wi_onnx_node *node);
 } folds[] = {{"Shape", fold_shape}, {"Size", fold_size}, {"Constant", fold_constant},
     {"ConstantOfShape", fold_filled}, {"Range", fold_range}, {"Add", fold_two}, {"Sub", fold_two},
     {"Mul", fold_two}, {"Div", fold_two}, {"Equal", fold_two}, {"Pow", fold_two}, {"Mod", fold_two},
@@ -216,17 +219,17 @@ static const struct {
     {"Identity", fold_one}, {"Gather", fold_gather}, {"Concat", fold_concat}, {"Slice", fold_slice},
     {"Reshape", fold_reshaped}, {"Squeeze", fold_reshaped}, {"Unsqueeze", fold_reshaped}};
 
-bool onnx_fold(onnx_network *n, onnx_node *node) {
+bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
         if (strcmp(folds[i].name, node->op_type) != 0) continue;
-        const onnx_numbers *const made = folds[i].fold(n, node);
-        if (made) onnx_set_numbers(n, node, 0, made);
+        const wi_onnx_numbers *const made = folds[i].fold(n, node);
+        if (made) wi_onnx_set_numbers(n, node, 0, made);
         return made != NULL || n->status != WEFT_OK;
     }
     return false;
 }
 
-weft_tensor *onnx_unfolded(onnx_network *n, onnx_node *node) {
-    return onnx_fail(
+weft_tensor *wi_onnx_unfolded(wi_onnx_import *n, wi_onnx_node *node) {
+    return wi_onnx_fail(
         n, node, WEFT_ERROR_UNSUPPORTED, "it is supported only if its values are constants in the file");
 }

@@ -1,22 +1,22 @@
-/* See onnx_network.h: the values of a file, and its nodes one after the other. */
+/* See onnx_import.h: the values of a file, and its nodes one after the other. */
 #include "graph/dtype.h"
-#include "onnx_node.h"
+#include "onnx/onnx_node.h"
 #include <stdio.h>
 #include <string.h>
 
-static onnx_value *find(const onnx_network *n, const char *name) {
-    onnx_value *value;
+static wi_onnx_value *find(const wi_onnx_import *n, const char *name) {
+    wi_onnx_value *value;
     HASH_FIND_STR(n->values, name, value);
     return value;
 }
 
 /* NULL: no memory. A name that is given again is that of what comes last. */
-static onnx_value *add(onnx_network *n, const char *name) {
-    onnx_value *value = find(n, name);
+static wi_onnx_value *add(wi_onnx_import *n, const char *name) {
+    wi_onnx_value *value = find(n, name);
     if (value) return value;
     value = wi_arena_take(&n->arena, sizeof *value);
     if (!value) return NULL;
-    *value = (onnx_value){.name = name, .input = -1};
+    *value = (wi_onnx_value){.name = name, .input = -1};
     HASH_ADD_KEYPTR(hh, n->values, value->name, strlen(value->name), value);
     return value;
 }
@@ -26,45 +26,45 @@ static onnx_value *add(onnx_network *n, const char *name) {
 /* Writes the numbers of a stored tensor, which `user` is. Those of other files stay as small as usual first ones, by a hash of their place. */
 static weft_status fill(const weft_initialiser *self, const weft_tensor *variable, float *values) {
     (void)variable;
-    const Onnx__TensorProto *const stored = self->user;
+    const WiOnnx__TensorProto *const stored = self->user;
     wi_arena arena;
-    onnx_numbers numbers;
-    WI_TRY(onnx_tensor_describe(&numbers, stored));
+    wi_onnx_numbers numbers;
+    WI_TRY(wi_onnx_tensor_describe(&numbers, stored));
     if (stored->data_location == 1) {
         for (size_t i = 0; i < numbers.count; i++)
             values[i] = (float)((uint32_t)i * 2654435761u >> 8) * 0x1p-28f - 0x1p-5f;
         return WEFT_OK;
     }
     wi_arena_init(&arena, NULL);
-    const weft_status status = onnx_tensor_read(&numbers, &arena, stored);
+    const weft_status status = wi_onnx_tensor_read(&numbers, &arena, stored);
     for (size_t i = 0; status == WEFT_OK && i < numbers.count; i++) values[i] = (float)numbers.data[i];
     wi_arena_clear(&arena);
     return status;
 }
 
 /* Numbers are parameters where there are several floats; single ones and whole ones belong to the network's form. */
-static bool is_parameter(const onnx_numbers *shape) {
+static bool is_parameter(const wi_onnx_numbers *shape) {
     return shape->dtype == WEFT_F32 && shape->count > 1;
 }
 
-static weft_status add_initializer(onnx_network *n, const Onnx__TensorProto *stored) {
-    onnx_numbers shape;
+static weft_status add_initializer(wi_onnx_import *n, const WiOnnx__TensorProto *stored) {
+    wi_onnx_numbers shape;
     if (!stored->name || !stored->name[0]) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: an initializer has no name");
-    WI_TRY(onnx_tensor_describe(&shape, stored));
-    onnx_value *const value = add(n, stored->name);
-    onnx_numbers *const numbers = is_parameter(&shape) ? NULL : wi_arena_take(&n->arena, sizeof *numbers);
+    WI_TRY(wi_onnx_tensor_describe(&shape, stored));
+    wi_onnx_value *const value = add(n, stored->name);
+    wi_onnx_numbers *const numbers = is_parameter(&shape) ? NULL : wi_arena_take(&n->arena, sizeof *numbers);
     if (!value || (!numbers && !is_parameter(&shape))) return WEFT_ERROR_MEMORY;
     value->stored = stored;
     value->numbers = numbers;
-    return numbers ? onnx_tensor_read(numbers, &n->arena, stored) : WEFT_OK;
+    return numbers ? wi_onnx_tensor_read(numbers, &n->arena, stored) : WEFT_OK;
 }
 
-static weft_status add_initializers(onnx_network *n, const Onnx__GraphProto *graph) {
+static weft_status add_initializers(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_initializer; i++) WI_TRY(add_initializer(n, graph->initializer[i]));
     return WEFT_OK;
 }
 
-weft_tensor *onnx_array(onnx_network *n, const onnx_numbers *numbers) {
+weft_tensor *wi_onnx_array(wi_onnx_import *n, const wi_onnx_numbers *numbers) {
     const wi_format *const format = wi_format_of(numbers->dtype);
     void *const data = wi_arena_take(&n->arena, (numbers->count + 1) * format->size);
     for (size_t i = 0; data && i < numbers->count; i++) format->put(data, i, numbers->data[i]);
@@ -72,10 +72,10 @@ weft_tensor *onnx_array(onnx_network *n, const onnx_numbers *numbers) {
 }
 
 /* A parameter, or a state, of what is stored; or an array of numbers that the host knows. */
-static weft_tensor *make(onnx_network *n, onnx_value *value, bool state) {
-    onnx_numbers shape;
-    if (value->numbers) return onnx_array(n, value->numbers);
-    if (onnx_tensor_describe(&shape, value->stored) != WEFT_OK) return NULL;
+static weft_tensor *make(wi_onnx_import *n, wi_onnx_value *value, bool state) {
+    wi_onnx_numbers shape;
+    if (value->numbers) return wi_onnx_array(n, value->numbers);
+    if (wi_onnx_tensor_describe(&shape, value->stored) != WEFT_OK) return NULL;
     const weft_initialiser initialiser = {
         .kind = WEFT_INIT_CUSTOM, .fill = fill, .user = (void *)value->stored};
     return state ? weft_state_shape(n->graph, value->name, WEFT_F32, initialiser, shape.rank, shape.dims)
@@ -84,48 +84,48 @@ static weft_tensor *make(onnx_network *n, onnx_value *value, bool state) {
 
 /* ---- inputs of nodes ---- */
 
-bool onnx_has(onnx_node *node, size_t index) {
+bool wi_onnx_has(wi_onnx_node *node, size_t index) {
     return index < node->n_input && node->input[index][0];
 }
 
-static onnx_value *value_of(onnx_network *n, onnx_node *node, size_t index) {
+static wi_onnx_value *value_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     if (n->status != WEFT_OK) return NULL;
-    onnx_value *const value = onnx_has(node, index) ? find(n, node->input[index]) : NULL;
-    if (!value && !onnx_has(node, index))
-        onnx_fail(n, node, WEFT_ERROR_FORMAT, "input %zu is missing", index);
+    wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+    if (!value && !wi_onnx_has(node, index))
+        wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "input %zu is missing", index);
     else if (!value)
-        onnx_fail(n, node, WEFT_ERROR_FORMAT, "no earlier node computes '%s'", node->input[index]);
+        wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "no earlier node computes '%s'", node->input[index]);
     return value;
 }
 
-static weft_tensor *get(onnx_network *n, onnx_node *node, size_t index, bool state) {
-    onnx_value *const value = value_of(n, node, index);
+static weft_tensor *get(wi_onnx_import *n, wi_onnx_node *node, size_t index, bool state) {
+    wi_onnx_value *const value = value_of(n, node, index);
     if (!value) return NULL;
     if (!value->tensor && (value->numbers || value->stored)) value->tensor = make(n, value, state);
-    if (!value->tensor) onnx_fail(n, node, WEFT_ERROR_FORMAT, "%s", weft_last_error());
+    if (!value->tensor) wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "%s", weft_last_error());
     return value->tensor;
 }
 
-weft_tensor *onnx_get(onnx_network *n, onnx_node *node, size_t index) {
+weft_tensor *wi_onnx_get(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     return get(n, node, index, false);
 }
 
-weft_tensor *onnx_get_state(onnx_network *n, onnx_node *node, size_t index) {
+weft_tensor *wi_onnx_get_state(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     return get(n, node, index, true);
 }
 
-const onnx_numbers *onnx_known(const onnx_network *n, onnx_node *node, size_t index) {
-    const onnx_value *const value = onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+const wi_onnx_numbers *wi_onnx_known(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
     return value ? value->numbers : NULL;
 }
 
-onnx_list onnx_get_list(onnx_network *n, onnx_node *node, size_t index, const char *what) {
-    onnx_list list = {0};
-    const onnx_numbers *const known = onnx_known(n, node, index);
+wi_onnx_list wi_onnx_get_list(wi_onnx_import *n, wi_onnx_node *node, size_t index, const char *what) {
+    wi_onnx_list list = {0};
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
     const size_t most = sizeof list.of / sizeof *list.of;
     if (n->status != WEFT_OK) return list;
     if (!known || known->count > most) {
-        onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%s must not depend on the network's inputs", what);
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%s must not depend on the network's inputs", what);
         return list;
     }
     for (size_t i = 0; i < known->count; i++) {
@@ -137,49 +137,50 @@ onnx_list onnx_get_list(onnx_network *n, onnx_node *node, size_t index, const ch
     return list;
 }
 
-double onnx_get_number(onnx_network *n, onnx_node *node, size_t index, double otherwise) {
-    if (!onnx_has(node, index)) return otherwise;
-    const onnx_numbers *const known = onnx_known(n, node, index);
+double wi_onnx_get_number(wi_onnx_import *n, wi_onnx_node *node, size_t index, double otherwise) {
+    if (!wi_onnx_has(node, index)) return otherwise;
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
     if (known && known->count == 1) return known->data[0];
-    onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "input %zu must be a constant number in the file", index);
+    wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "input %zu must be a constant number in the file", index);
     return otherwise;
 }
 
-void onnx_bound(onnx_network *n, onnx_node *node, size_t index, int64_t bound) {
-    const onnx_value *const value = onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+void wi_onnx_bound(wi_onnx_import *n, wi_onnx_node *node, size_t index, int64_t bound) {
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
     const int input = value ? value->input : -1;
     if (input >= 0 && input < (int)n->input_count) n->inputs[input].bound = bound;
 }
 
 /* ---- outputs ---- */
 
-static onnx_value *output_of(onnx_network *n, onnx_node *node, size_t index) {
+static wi_onnx_value *output_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     if (n->status != WEFT_OK || index >= node->n_output || !node->output[index][0]) return NULL;
-    onnx_value *const value = add(n, node->output[index]);
-    if (!value) onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
+    wi_onnx_value *const value = add(n, node->output[index]);
+    if (!value) wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
     return value;
 }
 
-void onnx_set(onnx_network *n, onnx_node *node, size_t index, weft_tensor *tensor) {
-    onnx_value *const value = output_of(n, node, index);
+void wi_onnx_set(wi_onnx_import *n, wi_onnx_node *node, size_t index, weft_tensor *tensor) {
+    wi_onnx_value *const value = output_of(n, node, index);
     if (value) value->tensor = tensor;
 }
 
-void onnx_set_numbers(onnx_network *n, onnx_node *node, size_t index, const onnx_numbers *numbers) {
-    onnx_value *const value = output_of(n, node, index);
+void wi_onnx_set_numbers(
+    wi_onnx_import *n, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers) {
+    wi_onnx_value *const value = output_of(n, node, index);
     if (value) value->numbers = numbers;
 }
 
 /* ---- inputs of the network ---- */
 
-static const Onnx__ShapeProto *shape_of(const Onnx__ValueInfoProto *info) {
+static const WiOnnx__ShapeProto *shape_of(const WiOnnx__ValueInfoProto *info) {
     return info->type && info->type->tensor_type ? info->type->tensor_type->shape : NULL;
 }
 
 /* The first symbolic dimension of an input is the batch. */
-static void find_batch(onnx_network *n, const Onnx__GraphProto *graph) {
+static void find_batch(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_input && !n->batch_name; i++) {
-        const Onnx__ShapeProto *const shape = shape_of(graph->input[i]);
+        const WiOnnx__ShapeProto *const shape = shape_of(graph->input[i]);
         if (find(n, graph->input[i]->name) || !shape) continue;
         for (size_t d = 0; d < shape->n_dim && !n->batch_name; d++)
             if (!shape->dim[d]->has_dim_value)
@@ -188,23 +189,23 @@ static void find_batch(onnx_network *n, const Onnx__GraphProto *graph) {
             n->batch_in_file = shape->dim[0]->dim_value;
     }
     if (n->batch_name) n->batch_in_file = 0;
-    if (n->batch == 0) n->batch = n->batch_in_file > 0 ? n->batch_in_file : ONNX_USUAL_BATCH;
+    if (n->batch == 0) n->batch = n->batch_in_file > 0 ? n->batch_in_file : WI_ONNX_USUAL_BATCH;
 }
 
 /* Numbers in the file, such as shapes, hold its own batch. */
-static weft_status check_batch(const onnx_network *n) {
+static weft_status check_batch(const wi_onnx_import *n) {
     if (n->batch_name || n->batch_in_file == 0 || n->batch == n->batch_in_file) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "ONNX: the file is for a batch of %lld, not %lld: export the network with a dynamic batch axis",
         (long long)n->batch_in_file, (long long)n->batch);
 }
 
-static weft_status input_dims(const onnx_network *n, const Onnx__ValueInfoProto *info, int64_t *dims) {
-    const Onnx__ShapeProto *const shape = shape_of(info);
+static weft_status input_dims(const wi_onnx_import *n, const WiOnnx__ValueInfoProto *info, int64_t *dims) {
+    const WiOnnx__ShapeProto *const shape = shape_of(info);
     if (!shape || shape->n_dim > WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: the input '%s' has no shape", info->name);
     for (size_t d = 0; d < shape->n_dim; d++) {
-        const Onnx__DimensionProto *const dim = shape->dim[d];
+        const WiOnnx__DimensionProto *const dim = shape->dim[d];
         const char *const name = dim->dim_param ? dim->dim_param : "";
         const bool is_batch = !dim->has_dim_value && n->batch_name && strcmp(name, n->batch_name) == 0;
         dims[d] = is_batch ? n->batch : dim->dim_value;
@@ -224,20 +225,21 @@ static weft_tensor *new_input(
     return weft_input_shape(graph, name, dtype, rank, (const int64_t[]){dims[0], dims[2], dims[3], dims[1]});
 }
 
-static weft_status add_input(onnx_network *n, const Onnx__ValueInfoProto *info, const onnx_numbers *known) {
+static weft_status add_input(
+    wi_onnx_import *n, const WiOnnx__ValueInfoProto *info, const wi_onnx_numbers *known) {
     int64_t dims[WEFT_MAX_RANK];
     weft_dtype dtype;
-    onnx_value *const value = add(n, info->name);
+    wi_onnx_value *const value = add(n, info->name);
     if (!value) return WEFT_ERROR_MEMORY;
     value->numbers = known;
     if (known) return WEFT_OK;
     WI_TRY(input_dims(n, info, dims));
-    WI_TRY(onnx_dtype(&dtype, info->type->tensor_type->elem_type, info->name));
-    if (n->input_count == ONNX_MOST_INPUTS)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: there are more than %d inputs", ONNX_MOST_INPUTS);
+    WI_TRY(wi_onnx_dtype(&dtype, info->type->tensor_type->elem_type, info->name));
+    if (n->input_count == WI_ONNX_MOST_INPUTS)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: there are more than %d inputs", WI_ONNX_MOST_INPUTS);
     const int rank = (int)shape_of(info)->n_dim;
-    onnx_input *const input = &n->inputs[n->input_count];
-    *input = (onnx_input){new_input(n->graph, info->name, dtype, rank, dims), 1, 2};
+    wi_onnx_input *const input = &n->inputs[n->input_count];
+    *input = (wi_onnx_input){new_input(n->graph, info->name, dtype, rank, dims), 1, 2};
     for (int d = 0; d < rank; d++) input->count *= (size_t)dims[d];
     value->input = (int)n->input_count++;
     value->tensor = rank == 4 && dtype == WEFT_F32 ? weft_channels_first(input->tensor) : input->tensor;
@@ -245,7 +247,7 @@ static weft_status add_input(onnx_network *n, const Onnx__ValueInfoProto *info, 
 }
 
 static weft_status add_inputs(
-    onnx_network *n, const Onnx__GraphProto *graph, const onnx_numbers *const *known) {
+    wi_onnx_import *n, const WiOnnx__GraphProto *graph, const wi_onnx_numbers *const *known) {
     WI_TRY(add_initializers(n, graph));
     find_batch(n, graph);
     WI_TRY(check_batch(n));
@@ -260,43 +262,50 @@ static weft_status add_inputs(
 
 /* ---- nodes ---- */
 
-static const onnx_op *op_of(onnx_node *node) {
-    static const onnx_op *const lists[] = {
-        onnx_elementwise_ops, onnx_image_ops, onnx_layer_ops, onnx_movement_ops, onnx_recurrent_ops};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const onnx_op *op = lists[i]; op->name; op++)
-            if (strcmp(op->name, node->op_type) == 0) return op;
+/* NULL: the list has no such op. */
+static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
+    for (const wi_onnx_op *op = list; op->name; op++)
+        if (strcmp(op->name, name) == 0) return op;
     return NULL;
 }
 
-static bool is_standard(onnx_node *node) {
-    return !node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
+const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
+    static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_image_ops,
+        wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops};
+    const char *const domain = node->domain ? node->domain : "";
+    const wi_onnx_op *op = NULL;
+    if (!node->op_type) return NULL;
+    if (strcmp(domain, "com.microsoft") == 0) return find_op(wi_onnx_microsoft_ops, node->op_type);
+    if (domain[0] && strcmp(domain, "ai.onnx") != 0) return NULL;
+    for (size_t i = 0; !op && i < sizeof standard / sizeof *standard; i++)
+        op = find_op(standard[i], node->op_type);
+    return op;
 }
 
-static weft_tensor *build(onnx_network *n, onnx_node *node, const onnx_op *op) {
+static weft_tensor *build(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_op *op) {
     if (op->build) return op->build(n, node);
-    return op->reduce ? onnx_build_reduction(n, node, op) : onnx_build_elementwise(n, node, op);
+    return op->reduce ? wi_onnx_build_reduction(n, node, op) : wi_onnx_build_elementwise(n, node, op);
 }
 
-static weft_status build_node(onnx_network *n, onnx_node *node) {
-    const onnx_op *const op = node->op_type && is_standard(node) ? op_of(node) : NULL;
+static weft_status build_node(wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_op *const op = wi_onnx_op_of(node);
     if (!op) {
-        onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this op is not supported");
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this op is not supported");
         return n->status;
     }
-    if (onnx_fold(n, node)) return n->status;
+    if (wi_onnx_fold(n, node)) return n->status;
     weft_tensor *const result = build(n, node, op);
     const weft_status status = weft_graph_status(n->graph);
-    if (n->status == WEFT_OK && status != WEFT_OK) onnx_fail(n, node, status, "%s", weft_last_error());
-    if (result) onnx_set(n, node, 0, result);
+    if (n->status == WEFT_OK && status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
+    if (result) wi_onnx_set(n, node, 0, result);
     return n->status;
 }
 
 /* Floats that nodes compute. */
-static weft_status take_outputs(onnx_network *n, const Onnx__GraphProto *graph) {
-    for (size_t i = 0; i < graph->n_output && n->output_count < ONNX_MOST_OUTPUTS; i++) {
+static weft_status take_outputs(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_output && n->output_count < WI_ONNX_MOST_OUTPUTS; i++) {
         const char *const name = graph->output[i]->name;
-        const onnx_value *const value = name ? find(n, name) : NULL;
+        const wi_onnx_value *const value = name ? find(n, name) : NULL;
         if (!value) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: no node computes the output '%s'", name ? name : "");
         if (value->tensor) n->outputs[n->output_count++] = value->tensor;
     }
@@ -304,9 +313,9 @@ static weft_status take_outputs(onnx_network *n, const Onnx__GraphProto *graph) 
     WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: no output of the network depends on its inputs");
 }
 
-weft_status onnx_network_build(onnx_network *network, weft_graph *graph, const Onnx__ModelProto *model,
-    int64_t batch, const onnx_numbers *const *known) {
-    *network = (onnx_network){.graph = graph, .model = model, .batch = batch};
+weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
+    int64_t batch, const wi_onnx_numbers *const *known) {
+    *network = (wi_onnx_import){.graph = graph, .model = model, .batch = batch};
     wi_arena_init(&network->arena, NULL);
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (!model->opset_import[i]->domain || !model->opset_import[i]->domain[0])
@@ -316,18 +325,18 @@ weft_status onnx_network_build(onnx_network *network, weft_graph *graph, const O
     return take_outputs(network, model->graph);
 }
 
-void onnx_network_clear(onnx_network *network) {
+void wi_onnx_import_clear(wi_onnx_import *network) {
     HASH_CLEAR(hh, network->values);
     wi_arena_clear(&network->arena);
-    *network = (onnx_network){0};
+    *network = (wi_onnx_import){0};
 }
 
-weft_status onnx_network_batch(int64_t *batch, const Onnx__ModelProto *model) {
-    onnx_network network = {.model = model};
+weft_status wi_onnx_import_batch(int64_t *batch, const WiOnnx__ModelProto *model) {
+    wi_onnx_import network = {.model = model};
     wi_arena_init(&network.arena, NULL);
     const weft_status status = add_initializers(&network, model->graph);
     if (status == WEFT_OK) find_batch(&network, model->graph);
     *batch = network.batch;
-    onnx_network_clear(&network);
+    wi_onnx_import_clear(&network);
     return status;
 }

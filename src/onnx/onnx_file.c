@@ -1,5 +1,5 @@
 /* See onnx_file.h. The messages are unpacked by protobuf-c. */
-#include "onnx_file.h"
+#include "onnx/onnx_file.h"
 #include "base/file_guess.h"
 #include "base/file_read.h"
 #include "graph/dtype.h"
@@ -21,26 +21,26 @@ static int type_of(int number) {
     return -1;
 }
 
-weft_status onnx_file_read(Onnx__ModelProto **model, const char *path) {
+weft_status wi_onnx_file_read(WiOnnx__ModelProto **model, const char *path) {
     char *data;
     size_t bytes;
     *model = NULL;
     WI_TRY(wi_file_read(NULL, path, &data, &bytes));
     const weft_status status = wi_file_refuse_page(path, data, bytes);
-    if (status == WEFT_OK) *model = onnx__model_proto__unpack(NULL, bytes, (const uint8_t *)data);
+    if (status == WEFT_OK) *model = wi_onnx__model_proto__unpack(NULL, bytes, (const uint8_t *)data);
     wi_release(NULL, data);
     WI_TRY(status);
     if (*model && (*model)->graph) return WEFT_OK;
-    onnx_file_release(*model);
+    wi_onnx_file_release(*model);
     *model = NULL;
     WI_FAIL(WEFT_ERROR_FORMAT, "%s is not an ONNX file", path);
 }
 
-void onnx_file_release(Onnx__ModelProto *model) {
-    if (model) onnx__model_proto__free_unpacked(model, NULL);
+void wi_onnx_file_release(WiOnnx__ModelProto *model) {
+    if (model) wi_onnx__model_proto__free_unpacked(model, NULL);
 }
 
-weft_status onnx_dtype(weft_dtype *dtype, int number, const char *what) {
+weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what) {
     const int type = type_of(number);
     if (type < 0)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: '%s' has the ONNX data type %d, which is not supported", what,
@@ -49,14 +49,14 @@ weft_status onnx_dtype(weft_dtype *dtype, int number, const char *what) {
     return WEFT_OK;
 }
 
-static const char *name_of(const Onnx__TensorProto *tensor) {
+static const char *name_of(const WiOnnx__TensorProto *tensor) {
     return tensor->name && tensor->name[0] ? tensor->name : "a constant";
 }
 
-weft_status onnx_tensor_describe(onnx_numbers *numbers, const Onnx__TensorProto *tensor) {
+weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor) {
     const char *const name = name_of(tensor);
-    *numbers = (onnx_numbers){.rank = (int)tensor->n_dims, .count = 1};
-    WI_TRY(onnx_dtype(&numbers->dtype, tensor->data_type, name));
+    *numbers = (wi_onnx_numbers){.rank = (int)tensor->n_dims, .count = 1};
+    WI_TRY(wi_onnx_dtype(&numbers->dtype, tensor->data_type, name));
     if (tensor->n_dims > WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_SHAPE, "ONNX: '%s' has %zu dimensions, expected at most %d", name, tensor->n_dims,
             WEFT_MAX_RANK);
@@ -80,7 +80,7 @@ typedef struct listed {
     bool in_words; /* of i32, one for each number */
 } listed;
 
-static listed listed_of(const Onnx__TensorProto *tensor, weft_dtype stored) {
+static listed listed_of(const WiOnnx__TensorProto *tensor, weft_dtype stored) {
     switch (stored) {
     case WEFT_F32: return (listed){tensor->n_float_data, tensor->float_data, false};
     case WEFT_F64: return (listed){tensor->n_double_data, tensor->double_data, false};
@@ -96,9 +96,10 @@ static double number_at(const listed *from, const wi_format *format, size_t i) {
     return format->get(&word, 0);
 }
 
-weft_status onnx_tensor_read(onnx_numbers *numbers, wi_arena *arena, const Onnx__TensorProto *tensor) {
+weft_status wi_onnx_tensor_read(
+    wi_onnx_numbers *numbers, wi_arena *arena, const WiOnnx__TensorProto *tensor) {
     const char *const name = name_of(tensor);
-    WI_TRY(onnx_tensor_describe(numbers, tensor));
+    WI_TRY(wi_onnx_tensor_describe(numbers, tensor));
     if (tensor->data_location == 1)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "ONNX: the data of '%s' is in another file, which is not supported: save the model in one file",

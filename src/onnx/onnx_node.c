@@ -1,42 +1,43 @@
 /* See onnx_node.h: attributes and errors of nodes. */
-#include "onnx_node.h"
+#include "onnx/onnx_node.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-const Onnx__AttributeProto *onnx_attribute(onnx_node *node, const char *name) {
+const WiOnnx__AttributeProto *wi_onnx_attribute(wi_onnx_node *node, const char *name) {
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->name && strcmp(node->attribute[i]->name, name) == 0)
             return node->attribute[i];
     return NULL;
 }
 
-int64_t onnx_whole(onnx_node *node, const char *name, int64_t otherwise) {
-    const Onnx__AttributeProto *const attribute = onnx_attribute(node, name);
+int64_t wi_onnx_whole(wi_onnx_node *node, const char *name, int64_t otherwise) {
+    const WiOnnx__AttributeProto *const attribute = wi_onnx_attribute(node, name);
     return attribute && attribute->has_i ? attribute->i : otherwise;
 }
 
-double onnx_real(onnx_node *node, const char *name, double otherwise) {
-    const Onnx__AttributeProto *const attribute = onnx_attribute(node, name);
+double wi_onnx_real(wi_onnx_node *node, const char *name, double otherwise) {
+    const WiOnnx__AttributeProto *const attribute = wi_onnx_attribute(node, name);
     return attribute && attribute->has_f ? (double)attribute->f : otherwise;
 }
 
-onnx_list onnx_wholes(onnx_node *node, const char *name) {
-    onnx_list list = {0};
-    const Onnx__AttributeProto *const attribute = onnx_attribute(node, name);
+wi_onnx_list wi_onnx_wholes(wi_onnx_node *node, const char *name) {
+    wi_onnx_list list = {0};
+    const WiOnnx__AttributeProto *const attribute = wi_onnx_attribute(node, name);
     const size_t most = sizeof list.of / sizeof *list.of;
     for (size_t i = 0; attribute && i < attribute->n_ints && i < most; i++)
         list.of[list.count++] = attribute->ints[i];
     return list;
 }
 
-bool onnx_says(onnx_node *node, const char *name, const char *text) {
-    const Onnx__AttributeProto *const attribute = onnx_attribute(node, name);
+bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text) {
+    const WiOnnx__AttributeProto *const attribute = wi_onnx_attribute(node, name);
     return attribute && attribute->has_s && attribute->s.len == strlen(text) &&
            memcmp(attribute->s.data, text, attribute->s.len) == 0;
 }
 
-weft_tensor *onnx_fail(onnx_network *n, onnx_node *node, weft_status status, const char *format, ...) {
+weft_tensor *wi_onnx_fail(
+    wi_onnx_import *n, wi_onnx_node *node, weft_status status, const char *format, ...) {
     char line[512];
     va_list list;
     if (n->status != WEFT_OK) return NULL;
@@ -48,10 +49,10 @@ weft_tensor *onnx_fail(onnx_network *n, onnx_node *node, weft_status status, con
     return NULL;
 }
 
-int onnx_axis(int64_t axis, int rank) {
+int wi_onnx_axis(int64_t axis, int rank) {
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
-void onnx_dims(const weft_tensor *tensor, int64_t *dims) {
+void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims) {
     for (int d = 0; d < weft_tensor_rank(tensor); d++) dims[d] = weft_tensor_dimension(tensor, d);
 }

@@ -1,0 +1,254 @@
+/* Shapes, slices and indices of ONNX. */
+#include "onnx/onnx_node.h"
+#include <string.h>
+
+/* ---- other shapes ---- */
+
+/* A dimension of -1 becomes what the others leave of `all` elements. */
+static void fill_dims(int64_t *dims, int rank, int64_t all) {
+    int64_t known = 1;
+    for (int d = 0; d < rank; d++) known *= dims[d] == -1 ? 1 : dims[d];
+    for (int d = 0; d < rank; d++)
+        if (dims[d] == -1 && known > 0) dims[d] = all / known;
+}
+
+/* 0 in a shape is the dimension of x. */
+static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    wi_onnx_list shape =
+        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
+    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all = 1;
+    if (!x || n->status != WEFT_OK) return NULL;
+    if (shape.count > WEFT_MAX_RANK)
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape has %d dimensions", shape.count);
+    wi_onnx_dims(x, own);
+    for (int d = 0; d < weft_tensor_rank(x); d++) all *= own[d];
+    for (int d = 0; d < shape.count; d++)
+        if (shape.of[d] == 0 && !wi_onnx_whole(node, "allowzero", 0) && d < weft_tensor_rank(x))
+            shape.of[d] = own[d];
+    memcpy(dims, shape.of, sizeof dims);
+    fill_dims(dims, shape.count, all);
+    return weft_reshape_shape(x, shape.count, dims);
+}
+
+static weft_tensor *build_flatten(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    int64_t dims[WEFT_MAX_RANK], flat[2] = {1, 1};
+    if (!x) return NULL;
+    wi_onnx_dims(x, dims);
+    const int rank = weft_tensor_rank(x), axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 1), rank);
+    for (int d = 0; d < rank; d++) flat[d >= axis] *= dims[d];
+    return weft_reshape_shape(x, 2, flat);
+}
+
+static weft_tensor *build_squeeze(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    wi_onnx_list axes =
+        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "axes") : wi_onnx_wholes(node, "axes");
+    if (!x || n->status != WEFT_OK || axes.count > WEFT_MAX_RANK) return NULL;
+    axes.of[axes.count] = WEFT_END;
+    return weft_squeeze_axes(x, axes.of);
+}
+
+/* Axes are those of the result. */
+static weft_tensor *build_unsqueeze(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *x = wi_onnx_get(n, node, 0);
+    const wi_onnx_list axes =
+        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "axes") : wi_onnx_wholes(node, "axes");
+    bool isnew[WEFT_MAX_RANK] = {false};
+    if (!x || n->status != WEFT_OK) return NULL;
+    const int rank = weft_tensor_rank(x) + axes.count;
+    for (int i = 0; i < axes.count; i++) {
+        const int axis = wi_onnx_axis(axes.of[i], rank);
+        if (rank > WEFT_MAX_RANK || axis < 0 || axis >= rank)
+            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %lld", (long long)axes.of[i]);
+        isnew[axis] = true;
+    }
+    for (int d = 0; d < rank; d++)
+        if (isnew[d]) x = weft_unsqueeze(x, d);
+    return x;
+}
+
+static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_list perm = wi_onnx_wholes(node, "perm");
+    int axes[WEFT_MAX_RANK];
+    if (!x) return NULL;
+    const int rank = weft_tensor_rank(x);
+    if (perm.count > 0 && perm.count != rank)
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "perm has %d axes of %d", perm.count, rank);
+    for (int d = 0; d < rank; d++) axes[d] = perm.count ? (int)perm.of[d] : rank - 1 - d;
+    return weft_permute_axes(x, rank, axes);
+}
+
+/* Broadcast in both directions: a dimension of 1 in the shape leaves that of x. */
+static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_list shape = wi_onnx_get_list(n, node, 1, "the shape");
+    int64_t dims[WEFT_MAX_RANK];
+    if (!x || n->status != WEFT_OK) return NULL;
+    const int own = weft_tensor_rank(x), rank = own > shape.count ? own : shape.count;
+    if (rank > WEFT_MAX_RANK)
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape has %d dimensions", rank);
+    for (int d = 0; d < rank; d++) {
+        const int64_t mine = d >= rank - own ? weft_tensor_dimension(x, d - (rank - own)) : 1;
+        const int64_t asked = d >= rank - shape.count ? shape.of[d - (rank - shape.count)] : 1;
+        dims[d] = asked == 1 ? mine : asked;
+    }
+    return weft_expand(x, rank, dims);
+}
+
+static weft_tensor *build_tile(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_list repeats = wi_onnx_get_list(n, node, 1, "repeats");
+    return x && n->status == WEFT_OK ? weft_tile(x, repeats.count, repeats.of) : NULL;
+}
+
+/* ---- parts ---- */
+
+static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor **const parts = wi_arena_take(&n->arena, node->n_input * sizeof(weft_tensor *));
+    for (size_t i = 0; parts && i < node->n_input; i++) parts[i] = wi_onnx_get(n, node, i);
+    return parts && n->status == WEFT_OK
+               ? weft_concat(parts, node->n_input, (int)wi_onnx_whole(node, "axis", 0))
+               : NULL;
+}
+
+static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *parts[4 * WEFT_MAX_RANK];
+    wi_onnx_list sizes =
+        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "sizes") : wi_onnx_wholes(node, "split");
+    const size_t count = node->n_output;
+    if (!x || n->status != WEFT_OK) return NULL;
+    if (count > sizeof parts / sizeof *parts)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has %zu outputs", count);
+    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
+    /* Without sizes parts are equal, and the last one may be smaller. */
+    const int64_t all = weft_tensor_dimension(x, axis), part = (all + (int64_t)count - 1) / (int64_t)count;
+    for (size_t i = 0; sizes.count == 0 && i < count; i++)
+        sizes.of[i] = i + 1 < count ? part : all - part * (int64_t)i;
+    if (weft_split_sizes(x, axis, sizes.of, count, parts) != WEFT_OK) return NULL;
+    for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
+    return parts[0];
+}
+
+/* Of one axis. A negative step turns it around first. */
+static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    const int64_t size = weft_tensor_dimension(x, axis);
+    const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+    start = start < 0 ? start + size : start;
+    end = end < 0 ? (end < -size ? low : end + size) : end;
+    start = start < low ? low : start > high ? high : start;
+    end = end < low ? low : end > high ? high : end;
+    if (step > 0) return weft_slice_step(x, axis, start, end, step);
+    x = weft_flip_axes(x, (const int64_t[]){axis, WEFT_END});
+    return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
+}
+
+/* Numbers are attributes up to version 9, inputs from 10 on. */
+static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *x = wi_onnx_get(n, node, 0);
+    const bool old = wi_onnx_attribute(node, "starts") != NULL;
+    const wi_onnx_list starts = old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_list(n, node, 1, "starts");
+    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_list(n, node, 2, "ends");
+    const wi_onnx_list axes = old                    ? wi_onnx_wholes(node, "axes")
+                              : wi_onnx_has(node, 3) ? wi_onnx_get_list(n, node, 3, "axes")
+                                                     : (wi_onnx_list){0};
+    const wi_onnx_list steps =
+        wi_onnx_has(node, 4) ? wi_onnx_get_list(n, node, 4, "steps") : (wi_onnx_list){0};
+    for (int i = 0; x && n->status == WEFT_OK && i < starts.count; i++) {
+        const int axis = wi_onnx_axis(i < axes.count ? axes.of[i] : i, weft_tensor_rank(x));
+        const int64_t step = i < steps.count ? steps.of[i] : 1;
+        if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
+            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
+        x = slice_axis(x, axis, starts.of[i], ends.of[i], step);
+    }
+    return n->status == WEFT_OK ? x : NULL;
+}
+
+static weft_tensor *build_pad(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_list pads =
+        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "pads") : wi_onnx_wholes(node, "pads");
+    const double value = wi_onnx_get_number(n, node, 2, wi_onnx_real(node, "value", 0));
+    if (!x || n->status != WEFT_OK) return NULL;
+    if (pads.count != 2 * weft_tensor_rank(x) || wi_onnx_has(node, 3))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs two numbers for each axis");
+    const weft_pad_mode mode = wi_onnx_says(node, "mode", "reflect") ? WEFT_PAD_REFLECT
+                               : wi_onnx_says(node, "mode", "edge")  ? WEFT_PAD_EDGE
+                               : wi_onnx_says(node, "mode", "wrap")  ? WEFT_PAD_WRAP
+                                                                     : WEFT_PAD_CONSTANT;
+    for (int i = 0; i < pads.count; i++)
+        if (pads.of[i] < 0)
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "negative padding is not supported");
+    return weft_pad(x, pads.of, pads.of + weft_tensor_rank(x), mode, value);
+}
+
+/* Keeps what is above or below a diagonal. */
+static weft_tensor *build_trilu(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const int64_t diagonal = (int64_t)wi_onnx_get_number(n, node, 1, 0);
+    if (!x || n->status != WEFT_OK) return NULL;
+    return wi_onnx_whole(node, "upper", 1) ? weft_triu(x, diagonal) : weft_tril(x, diagonal);
+}
+
+static weft_tensor *build_cumsum(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const double axis = wi_onnx_get_number(n, node, 1, 0);
+    if (!x || n->status != WEFT_OK) return NULL;
+    return weft_cumsum_with(
+        x, (int)axis, wi_onnx_whole(node, "exclusive", 0) != 0, wi_onnx_whole(node, "reverse", 0) != 0);
+}
+
+/* ---- indices ---- */
+
+/* Indices, of which the host's may count from the end of an axis of `size` elements. */
+static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, int64_t size) {
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
+    wi_onnx_bound(n, node, 1, size);
+    if (!known) return wi_onnx_get(n, node, 1);
+    wi_onnx_numbers index = *known;
+    index.data = wi_arena_take(&n->arena, (known->count + 1) * sizeof *index.data);
+    if (!index.data) return wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "no memory");
+    for (size_t i = 0; i < known->count; i++)
+        index.data[i] = known->data[i] + (known->data[i] < 0 ? (double)size : 0);
+    return wi_onnx_array(n, &index);
+}
+
+/* Rows of a table by whole numbers; an index of rank 0 takes the axis away. */
+static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    if (!x) return NULL;
+    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
+    if (axis < 0 || axis >= weft_tensor_rank(x))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
+    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
+    if (!index) return NULL;
+    if (axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32 &&
+        weft_tensor_rank(index) > 0)
+        return weft_embedding_with(x, index);
+    return weft_index_select(x, axis, index);
+}
+
+static weft_tensor *build_gather_elements(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    if (!x) return NULL;
+    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
+    if (axis < 0 || axis >= weft_tensor_rank(x))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
+    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
+    return index ? weft_gather(x, axis, index) : NULL;
+}
+
+const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .host = 1u << 1},
+    {"Flatten", .build = build_flatten}, {"Squeeze", .build = build_squeeze, .host = 1u << 1},
+    {"Unsqueeze", .build = build_unsqueeze, .host = 1u << 1}, {"Transpose", .build = build_transpose},
+    {"Expand", .build = build_expand, .host = 1u << 1}, {"Tile", .build = build_tile, .host = 1u << 1},
+    {"Concat", .build = build_concat}, {"Split", .build = build_split, .host = 1u << 1},
+    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
+    {"Pad", .build = build_pad, .host = 1u << 1 | 1u << 2 | 1u << 3},
+    {"Gather", .build = build_gather, .weights = 1u << 0}, {"GatherElements", .build = build_gather_elements},
+    {"Trilu", .build = build_trilu, .host = 1u << 1}, {"CumSum", .build = build_cumsum, .host = 1u << 1},
+    {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
+    {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
+    {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};

@@ -1,0 +1,76 @@
+/* What the ops of ONNX are built with: inputs, outputs and attributes of a node. After an error all of them give NULL or 0, and the
+ * network's status says what it was. */
+#ifndef WI_ONNX_NODE_H
+#define WI_ONNX_NODE_H
+
+#include "onnx/onnx_import.h"
+
+typedef const WiOnnx__NodeProto wi_onnx_node;
+/* Makes the first output; the others of a node with several, too, by wi_onnx_set. */
+typedef weft_tensor *(*wi_onnx_builder)(wi_onnx_import *network, wi_onnx_node *node);
+
+/* How an operator becomes nodes of Weft: by a builder, or as one op of Weft's. */
+typedef struct wi_onnx_op {
+    const char *name;
+    wi_onnx_builder build;
+    weft_tensor *(*one)(weft_tensor *x);
+    weft_tensor *(*two)(weft_tensor *a, weft_tensor *b); /* of two inputs, or one by one of any number */
+    weft_tensor *(*reduce)(weft_tensor *x, const int64_t *axes, bool keep);
+    /* Bits of inputs: bit 1 is the second input. host: inputs whose values must be known when the network is loaded, because they
+     * decide a shape, a count or a condition. weights: inputs that are weights of a layer, and train. */
+    uint32_t host, weights;
+} wi_onnx_op;
+
+/* Each file of ops has a list, which ends with {0}. wi_onnx_microsoft_ops are those of the domain com.microsoft. */
+extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_image_ops[], wi_onnx_layer_ops[],
+    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+/* The op of a node; NULL: its operator is not supported. */
+const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
+
+/* Of an op with `one` or `two`, and of one with `reduce`. */
+weft_tensor *wi_onnx_build_elementwise(wi_onnx_import *network, wi_onnx_node *node, const wi_onnx_op *op);
+weft_tensor *wi_onnx_build_reduction(wi_onnx_import *network, wi_onnx_node *node, const wi_onnx_op *op);
+
+/* A list of whole numbers. */
+typedef struct wi_onnx_list {
+    int count;
+    int64_t of[4 * WEFT_MAX_RANK];
+} wi_onnx_list;
+
+bool wi_onnx_has(wi_onnx_node *node, size_t index); /* an input */
+weft_tensor *wi_onnx_get(wi_onnx_import *network, wi_onnx_node *node, size_t index);
+/* An initializer that is no parameter. */
+weft_tensor *wi_onnx_get_state(wi_onnx_import *network, wi_onnx_node *node, size_t index);
+/* NULL: the host does not know it, or there is none; no error. */
+const wi_onnx_numbers *wi_onnx_known(const wi_onnx_import *network, wi_onnx_node *node, size_t index);
+/* The numbers of an input as a list; `what` names them in the error where the host does not know them. */
+wi_onnx_list wi_onnx_get_list(wi_onnx_import *network, wi_onnx_node *node, size_t index, const char *what);
+double wi_onnx_get_number(wi_onnx_import *network, wi_onnx_node *node, size_t index, double otherwise);
+void wi_onnx_set(wi_onnx_import *network, wi_onnx_node *node, size_t index, weft_tensor *tensor);
+void wi_onnx_set_numbers(
+    wi_onnx_import *network, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers);
+/* A tensor of numbers that the host knows. */
+weft_tensor *wi_onnx_array(wi_onnx_import *network, const wi_onnx_numbers *numbers);
+/* Whole-number indices of this input are below `bound`. */
+void wi_onnx_bound(wi_onnx_import *network, wi_onnx_node *node, size_t index, int64_t bound);
+
+const WiOnnx__AttributeProto *wi_onnx_attribute(
+    wi_onnx_node *node, const char *name); /* NULL: there is none */
+int64_t wi_onnx_whole(wi_onnx_node *node, const char *name, int64_t otherwise);
+double wi_onnx_real(wi_onnx_node *node, const char *name, double otherwise);
+wi_onnx_list wi_onnx_wholes(wi_onnx_node *node, const char *name);
+/* Is the attribute this text? */
+bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text);
+
+/* Records an error of the node; returns NULL. */
+weft_tensor *wi_onnx_fail(
+    wi_onnx_import *network, wi_onnx_node *node, weft_status status, const char *format, ...) WI_PRINTF(4, 5);
+/* An axis from 0 on, of a rank; negative ones count from the end. */
+int wi_onnx_axis(int64_t axis, int rank);
+void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims);
+/* Of ops that are computed on the host or not at all: an error. */
+weft_tensor *wi_onnx_unfolded(wi_onnx_import *network, wi_onnx_node *node);
+/* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */
+bool wi_onnx_fold(wi_onnx_import *network, wi_onnx_node *node);
+
+#endif
