@@ -97,7 +97,8 @@ static inline bool weft_segment_begins(__global const int *index, __global const
 
 #endif
 
-/* Writes the lists for positions begin .. end - 1 of the order. Segment next - 1 continues at `begin` unless a segment begins there. */
+/* Writes the lists for positions begin .. end - 1 of the order. `next` is the number of the first segment that begins there; positions
+ * before that belong to the segment of the preceding number, which began earlier. */
 static inline void WEFT_NAME(share)(__global const int *restrict index, __global const int *restrict order,
     __global int *restrict lists, __global int *faults, long fault, long n, long size, long begin, long end,
     long next) {

@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 
-/* Writes the path to which `path` leads through symbolic links into target. The file need not exist; if it exists, it
- * must be a regular file. Errors: WEFT_ERROR_FILE. */
+/* Follows the symbolic links of `path`, and writes the path at their end to `target`. The file need not exist; if it
+ * exists, it must be a regular file. Errors: WEFT_ERROR_FILE. */
 weft_status wi_file_target(char *target, size_t capacity, const char *path);
 /* Gives the new file the mode of the target that it will replace, if the target exists. False: errno says why. */
 bool wi_file_keep_mode(int file, const char *target);

@@ -161,7 +161,8 @@ static wi_draws draws_of(const wi_variable *variable, bool normal, float scale, 
         .add = add};
 }
 
-/* Draws the four random words of an attempt for an element. */
+/* Draws four random words for an element. Numbers outside the limits of a truncated distribution are drawn again: each attempt has other
+ * words. */
 static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
     words[0] = (uint32_t)index;
     words[1] = (uint32_t)(index >> 32);

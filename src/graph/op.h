@@ -37,8 +37,8 @@ typedef struct wi_op {
     /* MAP: the value of an element, for float and for int results (of comparisons: for float and int inputs); NULL: not supported. */
     const struct wi_formula *float_formula, *int_formula;
     /* How a gradient passes through a node with inputs: the op has a backward rule (op_rules.h), or one of these three.
-     * composed: creates ordinary nodes that compute y, or those sections of y that are read by other nodes than kernels. The
-     * gradient passes through these nodes to the leaves that the function names: inputs of y, or older nodes.
+     * composed: creates ordinary nodes that compute y. Sections of y that only the kernel of its gradient reads may be left out.
+     * The gradient passes through the created nodes to the leaves, which the function names: inputs of y, or nodes before them.
      * zero_gradient: the gradient is zero everywhere, as that of an index or of weft_stop_gradient.
      * no_gradient: asking for the gradient is an error. Its text ends with this string, which says what to do instead. */
     weft_tensor *(*composed)(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);

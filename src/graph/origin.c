@@ -48,7 +48,8 @@ static bool is_origin(const wi_origin *a, const wi_origin *b) {
     return a->call == b->call && a->scope == b->scope && a->file == b->file && a->line == b->line;
 }
 
-/* The number of an origin among the latest ones. Layers alternate, so that an origin often recurs after a few others. */
+/* Searches the last LOOKED_AT origins for `now`, and returns its number, which counts from 1; 0: it is not among them. Layers alternate,
+ * so that an origin often recurs after a few others. */
 static size_t number_of(const wi_origins *origins, const wi_origin *now) {
     size_t i = origins->count;
     while (i > 0 && origins->count - i < LOOKED_AT && !is_origin(&origins->of[i - 1], now)) i--;

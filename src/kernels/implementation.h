@@ -151,7 +151,7 @@ double wi_implementation_margin(
 weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
     const wi_kernel_site *site, wi_arena *arena, wi_kernel_plan *plan);
 
-/* Does the row allow inputs of this dtype? */
+/* Can an implementation with these formats read inputs of this dtype? */
 static inline bool wi_formats_store(const wi_formats *formats, weft_dtype dtype) {
     return formats->storage == WI_ANY_STORAGE || formats->storage == dtype;
 }

@@ -77,7 +77,7 @@ weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t s
 }
 
 weft_status wi_rate_after_validation(wi_rate *rate, double loss) {
-    float next; /* wi_rate_before_epoch sets it */
+    float next; /* not needed: wi_rate_before_epoch computes the next rate when the epoch begins */
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU) return WEFT_OK;
     return weft_plateau_rate(&rate->schedule, &rate->plateau, rate->base, loss, &next);
 }

@@ -145,7 +145,7 @@ static void test_many_arguments(void **state) {
     weft_tensor *inputs[INPUTS], *sums[INPUTS];
     int axes[INPUTS][RANK];
     for (int k = 0; k < INPUTS; k++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", k);
         inputs[k] = input(graph, name, RANK, dims);
         for (int i = 0; i < RANK; i++) axes[k][i] = (i * (2 * k + 1) + k) % RANK;

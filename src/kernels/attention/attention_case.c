@@ -136,7 +136,7 @@ static void add(double *sums, double *magnitudes, double weight, const double *x
     }
 }
 
-/* Adds what query i of head n contributes to all three. */
+/* Adds what query i of head n contributes to the gradients of q, k and v. */
 static void add_query(const attention *t, int64_t n, int64_t i) {
     const wi_attention_sizes *const s = &t->s;
     const sections to = sections_of(t, t->small->expected), sizes = sections_of(t, t->small->magnitude);

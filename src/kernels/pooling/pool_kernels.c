@@ -31,8 +31,9 @@ static int64_t pixels_of(const wi_extent *image) {
     return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
 }
 
-/* How the result is divided among items. Where items walk, an item has pixels, or in gradients images and `blocks` vectors of
- * channels; otherwise it has one element. WORTH: operations for which an item is worth it. */
+/* How the result is divided among items. On devices of class cpu (`item_walks`) an item computes `share` pixels; in gradients it computes
+ * `share` images, of which it takes `blocks` vectors of channels. On GPUs an item computes one element. WORTH: an item has at least this
+ * many operations, unless there is less work. */
 enum { WORTH = 8192 };
 typedef struct pool_work {
     int64_t items, share, groups, blocks;

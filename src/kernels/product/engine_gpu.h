@@ -13,7 +13,9 @@
 enum {
     WI_WARPS_DOWN, /* sub-groups of a work-group, along the rows and the columns of its tile */
     WI_WARPS_ACROSS,
-    WI_FRAGMENTS_DOWN, /* fragments of a sub-group */
+    /* Fragments that a sub-group computes, along the rows and the columns of its part of the tile. A fragment is the result of one
+     * instruction of the engine. */
+    WI_FRAGMENTS_DOWN,
     WI_FRAGMENTS_ACROSS,
     WI_FRAGMENT_STEPS, /* steps of k in local memory */
     WI_FRAGMENT_LANES, /* of a sub-group */

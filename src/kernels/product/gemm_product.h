@@ -20,7 +20,8 @@ typedef struct wi_gemm_operands {
 typedef struct wi_gemm_epilogue {
     const char *parameters; /* of the kernel: ", __global float *c, long c_offset" */
     const char *store;      /* the body of WEFT_STORE(acc, batch, row, column, lanes) */
-    /* Sets these parameters. NULL: they are those of the plain epilogue. */
+    /* Sets `parameters`, of which the first has the index `first`. NULL: `parameters` are those of the plain epilogue, which the product
+     * sets itself. */
     weft_status (*set)(cl_kernel kernel, cl_uint first, void *user);
     void *user;
 } wi_gemm_epilogue;

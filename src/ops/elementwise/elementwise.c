@@ -65,7 +65,8 @@ static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_te
 
 static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs, int count);
 
-/* Computes in the widest dtype of all inputs, and casts the result to the widest dtype without numbers. */
+/* Computes in the widest dtype of all inputs, and casts the result, unless it is that of a comparison, to the widest dtype of the inputs that
+ * are not constants of rank 0: as in Python, x + 0.5 has the dtype of x. */
 static weft_tensor *map_wider(const wi_op *op, types rule, weft_tensor *const *inputs, int count) {
     const weft_dtype wide = widest(rule, inputs, count, true), dtype = widest(rule, inputs, count, false);
     weft_tensor *cast[3] = {inputs[0]};

@@ -43,7 +43,7 @@ static int64_t channel_count(const channels *c) {
     return c->x->shape.dims[c->x->shape.rank - 1];
 }
 
-/* Reshapes a value for each channel to a small tensor, and back. */
+/* to_small reshapes v, which has a number for each channel, to (N, groups, channels of a group); to_rows reshapes it back. */
 static weft_tensor *to_small(const channels *c, weft_tensor *v) {
     if (c->groups == 0) return v;
     const int64_t dims[] = {c->x->shape.dims[0], c->groups, channel_count(c) / c->groups};

@@ -1,5 +1,6 @@
-/* A recurrent scan and its gradient as ordinary nodes, step by step, for second gradients. Of the packed result of the scan, only the
- * sections that other nodes than kernels read are composed: the states and the section `more`. */
+/* A recurrent scan and its gradient as ordinary nodes, step by step, for second gradients. Of the packed result of the scan, only
+ * the sections that a program or an ordinary node can read are composed: the states and the section `more`. Only the kernel of the gradient
+ * reads the other sections. */
 #include "ops/op_table.h"
 #include "ops/recurrent/recurrent_scan.h"
 

@@ -29,8 +29,8 @@ void wi_emit_decode_next(wi_emitter *e);
 /* Emits all addresses: p<o> from the indices of kept dimensions, or q<o> from p<o> and the indices of reduced dimensions. */
 void wi_emit_addresses(wi_emitter *e, bool reduced);
 
-/* Emits the range of rounds that this item computes, and for rows the range of the row. A round is one choice of the indices of all reduced
- * dimensions but the row. If there are no rounds, the row is split. */
+/* Emits the loop bounds of this item's part of a reduction. The innermost reduced dimension is the row; a round is one combination of the
+ * indices of the other reduced dimensions. Items divide the rounds among them, or, if the row is the only reduced dimension, the row. */
 void wi_emit_ranges(wi_emitter *e, wi_form form);
 /* Emits one sweep over all elements of a row, or of 16 columns. */
 void wi_emit_sweep(wi_emitter *e, int sweep);

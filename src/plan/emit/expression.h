@@ -47,8 +47,8 @@ typedef struct wi_emitter {
     bool inner_is_reduced;
     int wide; /* accumulators are arrays of so many vectors u of 16 columns; 0: no arrays */
     int temps;
-    int group_calls; /* calls of reductions over a group so far: successive calls use different sides (group.clh) */
-    wi_memo *memo; /* the values that are in variables of the current scopes */
+    int group_calls; /* calls of reductions over a group so far: successive calls use the two halves of local memory in turn (group.clh) */
+    wi_memo *memo;   /* the values that are in variables of the current scopes */
     size_t memo_count, memo_capacity;
 } wi_emitter;
 

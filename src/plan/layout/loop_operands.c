@@ -72,7 +72,8 @@ static weft_status add_pick(const finder *f, int index) {
     return WEFT_OK;
 }
 
-/* In the space of a product, a table varies along the batch dimension, which has size 1 otherwise, and not along the segments. */
+/* A step that sums rows by segments has the space (rows of the table, segments, columns), in which the table varies along the first
+ * dimension. The strides of the table are those of (rows, columns), so that its row stride stands at the second dimension and moves. */
 static weft_status add_memory(const finder *f, int index, bool is_output) {
     const wi_value *value = &f->p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
