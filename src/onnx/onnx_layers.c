@@ -30,21 +30,6 @@ static weft_tensor *build_gemm(wi_onnx_import *n, wi_onnx_node *node) {
     return c ? weft_add(product, c) : product;
 }
 
-/* Of one operand or two. */
-static weft_tensor *build_einsum(wi_onnx_import *n, wi_onnx_node *node) {
-    char equation[256];
-    const WiOnnx__AttributeProto *const attribute = wi_onnx_attribute(node, "equation");
-    weft_tensor *const a = wi_onnx_get(n, node, 0), *const b =
-                                                        wi_onnx_has(node, 1) ? wi_onnx_get(n, node, 1) : NULL;
-    if (n->status != WEFT_OK) return NULL;
-    if (!attribute || attribute->s.len >= sizeof equation || node->n_input > 2)
-        return wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "equations of more than two operands are not supported");
-    memcpy(equation, attribute->s.data, attribute->s.len);
-    equation[attribute->s.len] = '\0';
-    return weft_einsum(equation, a, b);
-}
-
 /* ---- reductions ---- */
 
 static weft_tensor *norm_of_one(weft_tensor *x, const int64_t *axes, bool keep) {
@@ -80,7 +65,7 @@ static weft_tensor *build_extreme(wi_onnx_import *n, wi_onnx_node *node) {
 }
 
 const wi_onnx_op wi_onnx_layer_ops[] = {{"MatMul", .build = build_matmul, .weights = 1u << 0 | 1u << 1},
-    {"Gemm", .build = build_gemm, .weights = 1u << 0 | 1u << 1 | 1u << 2}, {"Einsum", .build = build_einsum},
+    {"Gemm", .build = build_gemm, .weights = 1u << 0 | 1u << 1 | 1u << 2}, 
     {"ReduceSum", .reduce = weft_sum_axes, .host = 1u << 1},
     {"ReduceMean", .reduce = weft_mean_axes, .host = 1u << 1},
     {"ReduceMax", .reduce = weft_max_axes, .host = 1u << 1},

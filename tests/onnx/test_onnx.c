@@ -36,10 +36,12 @@ typedef struct wi_onnx_case {
     wi_onnx_numbers inputs[WI_ONNX_MOST_INPUTS], outputs[WI_ONNX_MOST_OUTPUTS];
     const wi_onnx_numbers *known[WI_ONNX_MOST_INPUTS];
     size_t input_count, output_count;
+    bool half
+        [WI_ONNX_MOST_OUTPUTS]; /* outputs of 16 bits, which are f32 here, differ by as much as they are rounded */
 } wi_onnx_case;
 
 /* A file of one tensor. WEFT_ERROR_FILE: there is none of that name. */
-static weft_status read_tensor(wi_onnx_numbers *numbers, wi_arena *arena, const char *path) {
+static weft_status read_tensor(wi_onnx_numbers *numbers, bool *half, wi_arena *arena, const char *path) {
     char *data;
     size_t bytes;
     const weft_status found = wi_file_read(NULL, path, &data, &bytes);
@@ -47,6 +49,7 @@ static weft_status read_tensor(wi_onnx_numbers *numbers, wi_arena *arena, const 
     WiOnnx__TensorProto *const tensor = wi_onnx__tensor_proto__unpack(NULL, bytes, (const uint8_t *)data);
     wi_release(NULL, data);
     const weft_status status = tensor ? wi_onnx_tensor_read(numbers, arena, tensor) : WEFT_ERROR_FORMAT;
+    *half = tensor && tensor->data_type == 10;
     if (tensor) wi_onnx__tensor_proto__free_unpacked(tensor, NULL);
     return status;
 }
@@ -57,7 +60,7 @@ static weft_status read_tensors(
     weft_status status = WEFT_OK;
     for (*count = 0; status == WEFT_OK && *count < most; ++*count) {
         snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", c->folder, kind, *count);
-        status = read_tensor(&list[*count], &c->arena, path);
+        status = read_tensor(&list[*count], &c->half[*count], &c->arena, path);
         if (status != WEFT_OK) break;
     }
     return status == WEFT_ERROR_FILE ? WEFT_OK : status;
@@ -65,10 +68,16 @@ static weft_status read_tensors(
 
 /* Cases give an op everything as an input. What says shapes, axes or bounds stands in the file of a real network. */
 static bool is_of_host(const WiOnnx__GraphProto *graph, size_t index) {
-    const wi_onnx_op *const op = wi_onnx_op_of(graph->node[0]);
-    const char *const name = graph->node[0]->op_type;
-    if (strcmp(name, "Gather") == 0 || strcmp(name, "GatherElements") == 0) return index > 0;
-    return op && (op->host >> index & 1);
+    const char *const input = graph->input[index]->name;
+    for (size_t k = 0; k < graph->n_node; k++) {
+        const WiOnnx__NodeProto *const node = graph->node[k];
+        const wi_onnx_op *const op = wi_onnx_op_of(node);
+        const bool gathers =
+            strcmp(node->op_type, "Gather") == 0 || strcmp(node->op_type, "GatherElements") == 0;
+        for (size_t i = 0; i < node->n_input && i < 32; i++)
+            if (strcmp(node->input[i], input) == 0) return (gathers && i > 0) || (op && (op->host >> i & 1));
+    }
+    return false;
 }
 
 static weft_status read_case(wi_onnx_case *c) {
@@ -80,7 +89,7 @@ static weft_status read_case(wi_onnx_case *c) {
     if (status == WEFT_OK)
         status = read_tensors(c->outputs, &c->output_count, WI_ONNX_MOST_OUTPUTS, c, "output");
     for (size_t i = 0; status == WEFT_OK && i < c->input_count; i++)
-        c->known[i] = is_of_host(c->model->graph, i) ? &c->inputs[i] : NULL;
+        c->known[i] = i < c->model->graph->n_input && is_of_host(c->model->graph, i) ? &c->inputs[i] : NULL;
     return status;
 }
 
@@ -110,18 +119,20 @@ static void write_input(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numb
     free(data);
 }
 
-static bool is_near(double got, double wanted) {
+static bool is_near(double got, double wanted, bool half) {
     if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
     if (isinf(wanted)) return got == wanted;
-    return fabs(got - wanted) <= 1e-5 + 2e-4 * fabs(wanted);
+    return fabs(got - wanted) <= 1e-5 + (half ? 1e-3 : 2e-4) * fabs(wanted);
 }
 
-static bool is_right(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *wanted, const char *name) {
+static bool is_right(
+    weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *wanted, bool half, const char *name) {
     const wi_format *const format = wi_format_of(weft_tensor_dtype(tensor));
     void *const data = calloc(wanted->count + 1, format->size);
     const weft_status status = weft_plan_read(plan, tensor, data, wanted->count * format->size);
     size_t i = 0;
-    while (status == WEFT_OK && i < wanted->count && is_near(format->get(data, i), wanted->data[i])) i++;
+    while (status == WEFT_OK && i < wanted->count && is_near(format->get(data, i), wanted->data[i], half))
+        i++;
     const bool right = status == WEFT_OK && i == wanted->count;
     if (status != WEFT_OK)
         print_error("%s: %s\n", name, weft_last_error());
@@ -159,7 +170,7 @@ static void run_group(int counts[3]) {
         wi_onnx_import *const network = &group.networks[k];
         bool right = true;
         for (size_t i = 0; i < network->output_count && i < c->output_count; i++)
-            right = is_right(plan, network->outputs[i], &c->outputs[i], c->folder) && right;
+            right = is_right(plan, network->outputs[i], &c->outputs[i], c->half[i], c->folder) && right;
         counts[right ? 2 : 0]++;
         wi_onnx_import_clear(network);
         clear_case(c);
@@ -206,8 +217,10 @@ static void try_case(int counts[3], const char *folder) {
 /* Cases that are left out, and why. */
 static const struct {
     const char *pattern, *reason;
-} left_out[] = {{"*_to_FLOAT16*", "f16 becomes f32 here"}, {"test_training_dropout*", "random numbers"},
-    {"test_operator_add*", "numbers beyond f32"}};
+} left_out[] = {{"*_to_FLOAT16*", "f16 becomes f32 here"},
+    {"test_averagepool_2d_ceil_last_window*", "its numbers have four digits"},
+    {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN"},
+    {"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"}};
 
 static bool is_left_out(const char *name) {
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
