@@ -291,8 +291,6 @@ static void test_errors(void **state) {
         "(NonZero): this op is not supported");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, build(ROOT "pytorch-converted/test_Conv2d/model.onnx", 7),
         "for a batch of 2, not 7");
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_lstm_with_peepholes/model.onnx", 0),
-        "(LSTM): clip, input_forget and peepholes");
 }
 
 /* Whether it is taken does not matter. */
