@@ -14,7 +14,7 @@ static weft_conv_options conv_options(const wi_onnx_window *w, wi_onnx_node *nod
     return options;
 }
 
-static weft_tensor *build_conv(wi_onnx_import *n, wi_onnx_node *node) {
+weft_tensor *wi_onnx_build_conv(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1);
     weft_tensor *const bias = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;
     wi_onnx_window w;
@@ -84,5 +84,5 @@ static weft_tensor *build_conv_transpose(wi_onnx_import *n, wi_onnx_node *node) 
     return weft_conv_transpose_with(x, weight, bias, &options);
 }
 
-const wi_onnx_op wi_onnx_conv_ops[] = {{"Conv", .build = build_conv, .weights = 1u << 1 | 1u << 2},
+const wi_onnx_op wi_onnx_conv_ops[] = {{"Conv", .build = wi_onnx_build_conv, .weights = 1u << 1 | 1u << 2},
     {"ConvTranspose", .build = build_conv_transpose, .weights = 1u << 1 | 1u << 2}, {0}};

@@ -65,7 +65,7 @@ static weft_tensor *build_extreme(wi_onnx_import *n, wi_onnx_node *node) {
 }
 
 const wi_onnx_op wi_onnx_layer_ops[] = {{"MatMul", .build = build_matmul, .weights = 1u << 0 | 1u << 1},
-    {"Gemm", .build = build_gemm, .weights = 1u << 0 | 1u << 1 | 1u << 2}, 
+    {"Gemm", .build = build_gemm, .weights = 1u << 0 | 1u << 1 | 1u << 2},
     {"ReduceSum", .reduce = weft_sum_axes, .host = 1u << 1},
     {"ReduceMean", .reduce = weft_mean_axes, .host = 1u << 1},
     {"ReduceMax", .reduce = weft_max_axes, .host = 1u << 1},
