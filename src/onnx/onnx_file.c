@@ -2,24 +2,9 @@
 #include "onnx/onnx_file.h"
 #include "base/file_guess.h"
 #include "base/file_read.h"
-#include "graph/dtype.h"
+#include "onnx/onnx_types.h"
 #include <math.h>
 #include <string.h>
-
-/* Types of the specification that are taken, by their number there: as they are stored, and as what they are computed. */
-static const struct {
-    int number;
-    weft_dtype stored, dtype;
-} types[] = {{1, WEFT_F32, WEFT_F32}, {2, WEFT_U8, WEFT_I32}, {6, WEFT_I32, WEFT_I32},
-    {7, WEFT_I64, WEFT_I32}, {9, WEFT_BOOL, WEFT_BOOL}, {10, WEFT_F16, WEFT_F32}, {11, WEFT_F64, WEFT_F32},
-    {16, WEFT_BF16, WEFT_F32}};
-
-/* -1: of no type that is taken. */
-static int type_of(int number) {
-    for (int i = 0; i < (int)(sizeof types / sizeof *types); i++)
-        if (types[i].number == number) return i;
-    return -1;
-}
 
 weft_status wi_onnx_file_read(WiOnnx__ModelProto **model, const char *path) {
     char *data;
@@ -41,11 +26,11 @@ void wi_onnx_file_release(WiOnnx__ModelProto *model) {
 }
 
 weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what) {
-    const int type = type_of(number);
-    if (type < 0)
+    const wi_onnx_type *const type = wi_onnx_type_of(number);
+    if (!type)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: '%s' has the ONNX data type %d, which is not supported", what,
             number);
-    *dtype = types[type].dtype;
+    *dtype = type->dtype;
     return WEFT_OK;
 }
 
@@ -73,27 +58,33 @@ weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__Tens
 
 /* ---- data ---- */
 
-/* A list of the tensor's own type, as it is stored: wider words hold what is narrower than 32 bits. */
+/* A list of the tensor's own type, as it is stored. Words of i32 hold what is narrower than 32 bits: one element, or a byte of several. */
 typedef struct listed {
     size_t count;
     const void *data;
-    bool in_words; /* of i32, one for each number */
+    bool in_words;
 } listed;
 
-static listed listed_of(const WiOnnx__TensorProto *tensor, weft_dtype stored) {
-    switch (stored) {
-    case WEFT_F32: return (listed){tensor->n_float_data, tensor->float_data, false};
-    case WEFT_F64: return (listed){tensor->n_double_data, tensor->double_data, false};
-    case WEFT_I64: return (listed){tensor->n_int64_data, tensor->int64_data, false};
-    default: return (listed){tensor->n_int32_data, tensor->int32_data, true};
+static listed listed_of(const WiOnnx__TensorProto *tensor, const wi_onnx_type *type) {
+    if (tensor->has_raw_data)
+        return (listed){tensor->raw_data.len * 8 / (size_t)type->bits, tensor->raw_data.data, false};
+    switch (type->number) {
+    case WI_ONNX_FLOAT: return (listed){tensor->n_float_data, tensor->float_data, false};
+    case WI_ONNX_INT64: return (listed){tensor->n_int64_data, tensor->int64_data, false};
+    case WI_ONNX_DOUBLE: return (listed){tensor->n_double_data, tensor->double_data, false};
+    case WI_ONNX_UINT32:
+    case WI_ONNX_UINT64: return (listed){0, NULL, false}; /* their list is not read */
+    default:
+        return (listed){
+            tensor->n_int32_data * (size_t)(type->bits < 8 ? 8 / type->bits : 1), tensor->int32_data, true};
     }
 }
 
-/* Both kinds of data are little-endian here, as the machines that Weft runs on are. */
-static double number_at(const listed *from, const wi_format *format, size_t i) {
-    if (!from->in_words) return format->get(from->data, i);
-    const int32_t word = ((const int32_t *)from->data)[i];
-    return format->get(&word, 0);
+/* Data is little-endian, as the machines that Weft runs on are. */
+static double number_at(const listed *from, const wi_onnx_type *type, size_t i) {
+    const size_t shared = type->bits < 8 ? 8 / (size_t)type->bits : 1;
+    if (!from->in_words) return wi_onnx_type_get(type, from->data, i);
+    return wi_onnx_type_get(type, (const int32_t *)from->data + i / shared, i % shared);
 }
 
 weft_status wi_onnx_tensor_read(
@@ -104,16 +95,16 @@ weft_status wi_onnx_tensor_read(
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "ONNX: the data of '%s' is in another file, which is not supported: save the model in one file",
             name);
-    const wi_format *const format = wi_format_of(types[type_of(tensor->data_type)].stored);
-    const size_t raw = tensor->raw_data.len;
-    const listed from = tensor->has_raw_data ? (listed){raw / format->size, tensor->raw_data.data, false}
-                                             : listed_of(tensor, types[type_of(tensor->data_type)].stored);
-    if (from.count != numbers->count || (tensor->has_raw_data && raw % format->size != 0))
+    const wi_onnx_type *const type = wi_onnx_type_of(tensor->data_type);
+    const size_t shared = type->bits < 8 ? 8 / (size_t)type->bits : 1;
+    const listed from = listed_of(tensor, type);
+    if (from.count != (numbers->count + shared - 1) / shared * shared ||
+        (tensor->has_raw_data && tensor->raw_data.len * 8 % (size_t)type->bits != 0))
         WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: '%s' has less data than its shape needs", name);
     numbers->data = wi_arena_take(arena, (numbers->count + 1) * sizeof *numbers->data);
     if (!numbers->data) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < numbers->count; i++) {
-        numbers->data[i] = number_at(&from, format, i);
+        numbers->data[i] = number_at(&from, type, i);
         if (numbers->dtype == WEFT_F32 && isfinite(numbers->data[i]) && !isfinite((float)numbers->data[i]))
             WI_FAIL(WEFT_ERROR_NOT_FINITE, "ONNX: '%s': element %zu is %g, which does not fit into f32", name,
                 i, numbers->data[i]);

@@ -15,6 +15,7 @@ typedef struct wi_onnx_value {
     weft_tensor *tensor;               /* NULL until it is asked for */
     const WiOnnx__TensorProto *stored; /* of an initializer */
     const wi_onnx_numbers *numbers;    /* NULL: the host does not know them */
+    int type;                          /* ONNX's, by its number; 0: not known */
     int input;                         /* its number among the inputs; -1: it is none */
     UT_hash_handle hh;
 } wi_onnx_value;
