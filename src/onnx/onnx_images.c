@@ -213,17 +213,9 @@ static weft_tensor *build_resize(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_resample(x, &options);
 }
 
-static weft_tensor *build_depth_to_space(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!wi_onnx_says(node, "mode", "CRD"))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only mode CRD is supported");
-    return x ? weft_pixel_shuffle(x, wi_onnx_whole(node, "blocksize", 1)) : NULL;
-}
-
 const wi_onnx_op wi_onnx_image_ops[] = {{"Conv", .build = build_conv, .weights = 1u << 1 | 1u << 2},
     {"ConvTranspose", .build = build_conv_transpose, .weights = 1u << 1 | 1u << 2},
     {"MaxPool", .build = build_max_pool}, {"AveragePool", .build = build_average_pool},
     {"GlobalAveragePool", .build = build_global_average}, {"GlobalMaxPool", .build = build_global_max},
     {"Resize", .build = build_resize, .host = 1u << 2 | 1u << 3},
-    {"Upsample", .build = build_resize, .host = 1u << 1}, {"DepthToSpace", .build = build_depth_to_space},
-    {0}};
+    {"Upsample", .build = build_resize, .host = 1u << 1}, {0}};

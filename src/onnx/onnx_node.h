@@ -38,6 +38,9 @@ weft_tensor *wi_onnx_build_reduction(wi_onnx_import *network, wi_onnx_node *node
 weft_tensor *wi_onnx_conv(wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x, weft_tensor *weight,
     weft_tensor *bias, bool exact);
 
+/* 0, 1, ... in i32 along `axis`, as long as that of `like`, in a shape of `rank` whose other dimensions are 1. */
+weft_tensor *wi_onnx_iota(wi_onnx_import *network, const weft_tensor *like, int axis, int rank);
+
 /* A list of whole numbers. */
 typedef struct wi_onnx_list {
     int count;
