@@ -1,6 +1,6 @@
 /* See onnx_import.h: the values of a file, and its nodes one after the other. */
 #include "graph/dtype.h"
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_types.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +56,7 @@ static weft_status add_initializer(wi_onnx_import *n, const WiOnnx__TensorProto 
     if (!value || (!numbers && !is_parameter(&shape))) return WEFT_ERROR_MEMORY;
     value->stored = stored;
     value->numbers = numbers;
+    value->type = stored->data_type;
     return numbers ? wi_onnx_tensor_read(numbers, &n->arena, stored) : WEFT_OK;
 }
 
@@ -171,6 +172,42 @@ void wi_onnx_set_numbers(
     if (value) value->numbers = numbers;
 }
 
+/* ---- types ---- */
+
+/* The type that stands for what Weft computes. */
+static int usual_type(const wi_onnx_value *value) {
+    const weft_dtype dtype = value->tensor    ? weft_tensor_dtype(value->tensor)
+                             : value->numbers ? value->numbers->dtype
+                                              : WEFT_F32;
+    return dtype == WEFT_I32 ? WI_ONNX_INT64 : dtype == WEFT_BOOL ? WI_ONNX_BOOL : WI_ONNX_FLOAT;
+}
+
+int wi_onnx_get_type(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+    return !value ? 0 : value->type ? value->type : usual_type(value);
+}
+
+void wi_onnx_set_type(wi_onnx_import *n, wi_onnx_node *node, size_t index, int type) {
+    wi_onnx_value *const value = output_of(n, node, index);
+    if (value) value->type = type;
+}
+
+/* A result whose type the op does not say has the type of the first input that Weft computes in the result's dtype. */
+static void infer_types(wi_onnx_import *n, wi_onnx_node *node) {
+    const WiOnnx__AttributeProto *const constant = wi_onnx_attribute(node, "value");
+    for (size_t k = 0; k < node->n_output; k++) {
+        wi_onnx_value *const value = node->output[k][0] ? find(n, node->output[k]) : NULL;
+        if (!value || value->type) continue;
+        const int usual = usual_type(value);
+        if (constant && constant->t) value->type = constant->t->data_type;
+        for (size_t i = 0; i < node->n_input && !value->type; i++) {
+            const wi_onnx_type *const type = wi_onnx_type_of(wi_onnx_get_type(n, node, i));
+            if (type && type->dtype == wi_onnx_type_of(usual)->dtype) value->type = type->number;
+        }
+        if (!value->type) value->type = usual;
+    }
+}
+
 /* ---- inputs of the network ---- */
 
 static const WiOnnx__ShapeProto *shape_of(const WiOnnx__ValueInfoProto *info) {
@@ -232,6 +269,7 @@ static weft_status add_input(
     wi_onnx_value *const value = add(n, info->name);
     if (!value) return WEFT_ERROR_MEMORY;
     value->numbers = known;
+    value->type = info->type && info->type->tensor_type ? info->type->tensor_type->elem_type : 0;
     if (known) return WEFT_OK;
     WI_TRY(input_dims(n, info, dims));
     WI_TRY(wi_onnx_dtype(&dtype, info->type->tensor_type->elem_type, info->name));
@@ -270,8 +308,9 @@ static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
 }
 
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
-    static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_image_ops,
-        wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops};
+    static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_activation_ops,
+        wi_onnx_integer_ops, wi_onnx_image_ops, wi_onnx_layer_ops, wi_onnx_movement_ops,
+        wi_onnx_recurrent_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;
@@ -293,11 +332,15 @@ static weft_status build_node(wi_onnx_import *n, wi_onnx_node *node) {
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this op is not supported");
         return n->status;
     }
-    if (wi_onnx_fold(n, node)) return n->status;
+    if (wi_onnx_fold(n, node)) {
+        infer_types(n, node);
+        return n->status;
+    }
     weft_tensor *const result = build(n, node, op);
     const weft_status status = weft_graph_status(n->graph);
     if (n->status == WEFT_OK && status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
     if (result) wi_onnx_set(n, node, 0, result);
+    infer_types(n, node);
     return n->status;
 }
 

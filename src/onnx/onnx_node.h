@@ -20,11 +20,13 @@ typedef struct wi_onnx_op {
     /* Bits of inputs: bit 1 is the second input. host: inputs whose values must be known when the network is loaded, because they
      * decide a shape, a count or a condition. weights: inputs that are weights of a layer, and train. */
     uint32_t host, weights;
+    bool wraps; /* results of narrow whole numbers wrap around */
 } wi_onnx_op;
 
 /* Each file of ops has a list, which ends with {0}. wi_onnx_microsoft_ops are those of the domain com.microsoft. */
-extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_image_ops[], wi_onnx_layer_ops[],
-    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_onnx_integer_ops[],
+    wi_onnx_image_ops[], wi_onnx_layer_ops[], wi_onnx_movement_ops[], wi_onnx_recurrent_ops[],
+    wi_onnx_microsoft_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
 
@@ -56,6 +58,10 @@ int wi_onnx_type(const wi_onnx_import *network, wi_onnx_node *node, size_t index
 void wi_onnx_set(wi_onnx_import *network, wi_onnx_node *node, size_t index, weft_tensor *tensor);
 void wi_onnx_set_numbers(
     wi_onnx_import *network, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers);
+/* ONNX's type of an input, by its number; 0: there is no such input. Results get the type of the first input of their dtype, unless the
+ * builder sets another one. */
+int wi_onnx_get_type(const wi_onnx_import *network, wi_onnx_node *node, size_t index);
+void wi_onnx_set_type(wi_onnx_import *network, wi_onnx_node *node, size_t index, int type);
 /* A tensor of numbers that the host knows. */
 weft_tensor *wi_onnx_array(wi_onnx_import *network, const wi_onnx_numbers *numbers);
 /* Whole-number indices of this input are below `bound`. */
