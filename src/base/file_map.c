@@ -17,8 +17,7 @@ static weft_status map_opened(wi_file_map *map, int file, const char *path) {
     struct stat state;
     if (fstat(file, &state) != 0) return wi_file_fail("read", path, errno);
     if (S_ISDIR(state.st_mode)) return wi_file_fail("read", path, EISDIR);
-    if (!S_ISREG(state.st_mode))
-        WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
+    if (!S_ISREG(state.st_mode)) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
     if (state.st_size == 0) {
         *map = (wi_file_map){.data = nothing};
         return WEFT_OK;

@@ -6,7 +6,8 @@
 #include "base/status.h"
 
 typedef struct wi_file_map {
-    const unsigned char *data; /* never NULL after wi_file_map_open; an empty file has an address without bytes */
+    const unsigned char
+        *data; /* never NULL after wi_file_map_open; an empty file has an address without bytes */
     size_t bytes;
 } wi_file_map;
 

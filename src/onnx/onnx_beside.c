@@ -57,7 +57,8 @@ static char *resolve(const search *s, const char *location, const char *name) {
     if (!given && !absolute)
         wi_onnx_error(WEFT_ERROR_FILE, "the data of '%s' is in '%s', but no folder is given", name, location);
     else if (!path)
-        wi_onnx_error(WEFT_ERROR_FILE, "there is no '%s' beside the model, which has the data of '%s'", location, name);
+        wi_onnx_error(
+            WEFT_ERROR_FILE, "there is no '%s' beside the model, which has the data of '%s'", location, name);
     else if (!s->place->any_folder && !(folder && is_inside(path, folder))) {
         wi_onnx_error(WEFT_ERROR_FILE,
             "the data of '%s' is in '%s', outside the folder of the model: the option any_folder allows this",
@@ -70,7 +71,8 @@ static char *resolve(const search *s, const char *location, const char *name) {
     return path;
 }
 
-static weft_status map_file(wi_onnx_beside **beside, const search *s, const char *location, const char *name) {
+static weft_status map_file(
+    wi_onnx_beside **beside, const search *s, const char *location, const char *name) {
     wi_onnx_file *const file = s->file;
     for (*beside = file->beside; *beside; *beside = (*beside)->next)
         if (strcmp((*beside)->location, location) == 0) return WEFT_OK;
@@ -93,14 +95,16 @@ static weft_status find_data(const search *s, WiOnnx__TensorProto *tensor) {
     wi_onnx_beside *beside;
     if (tensor->data_location != IN_OTHER_FILE) return WEFT_OK;
     if (!location || !location[0])
-        return wi_onnx_error(WEFT_ERROR_FORMAT, "the data of '%s' is in another file, which has no name", name);
+        return wi_onnx_error(
+            WEFT_ERROR_FORMAT, "the data of '%s' is in another file, which has no name", name);
     if ((begin && !read_whole(&offset, begin)) || (size && !read_whole(&length, size)))
-        return wi_onnx_error(WEFT_ERROR_FORMAT, "the offset or length of the data of '%s' is no number", name);
+        return wi_onnx_error(
+            WEFT_ERROR_FORMAT, "the offset or length of the data of '%s' is no number", name);
     WI_TRY(map_file(&beside, s, location, name));
     if (offset > beside->map.bytes || length > beside->map.bytes - offset)
         return wi_onnx_error(WEFT_ERROR_FORMAT,
-            "the data of '%s', %" PRIu64 " bytes from %" PRIu64 " on, is beyond the %zu bytes of '%s'", name, length,
-            offset, beside->map.bytes, location);
+            "the data of '%s', %" PRIu64 " bytes from %" PRIu64 " on, is beyond the %zu bytes of '%s'", name,
+            length, offset, beside->map.bytes, location);
     tensor->has_data_address = 1;
     tensor->data_address = (uint64_t)(uintptr_t)(beside->map.data + offset);
     tensor->data_length = size ? length : beside->map.bytes - offset;
@@ -138,6 +142,7 @@ weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *plac
 }
 
 void wi_onnx_file_close_beside(wi_onnx_file *file) {
-    for (wi_onnx_beside *beside = file->beside; beside; beside = beside->next) wi_file_map_close(&beside->map);
+    for (wi_onnx_beside *beside = file->beside; beside; beside = beside->next)
+        wi_file_map_close(&beside->map);
     file->beside = NULL;
 }

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static weft_status read_messages(wi_onnx_file *file, const void *data, size_t bytes, const wi_onnx_place *place) {
+static weft_status read_messages(
+    wi_onnx_file *file, const void *data, size_t bytes, const wi_onnx_place *place) {
     ProtobufCMessage *model = NULL;
     WI_TRY(wi_file_refuse_page(file->name, data, bytes));
-    WI_TRY(wi_onnx_unpack(
-        &model, &file->arena, &wi_onnx__model_proto__descriptor, data, bytes, file->name));
+    WI_TRY(wi_onnx_unpack(&model, &file->arena, &wi_onnx__model_proto__descriptor, data, bytes, file->name));
     file->model = (WiOnnx__ModelProto *)model;
-    if (!file->model->graph) WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is not an ONNX file: it has no graph", file->name);
+    if (!file->model->graph)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is not an ONNX file: it has no graph", file->name);
     return wi_onnx_file_find_data(file, place);
 }
 

@@ -12,7 +12,7 @@ typedef struct wi_onnx_file {
     WiOnnx__ModelProto *model; /* with a graph */
     char name[256];            /* for errors */
     wi_arena arena;
-    wi_file_map map; /* empty: the bytes are the caller's */
+    wi_file_map map;               /* empty: the bytes are the caller's */
     struct wi_onnx_beside *beside; /* other files, which have data of tensors */
 } wi_onnx_file;
 
@@ -39,6 +39,9 @@ void wi_onnx_file_close_beside(wi_onnx_file *file);
 /* Numbers that the host knows. Whole ones of any width are exact up to 2^53. */
 typedef struct wi_onnx_numbers {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_BOOL: the dtype of a tensor that is made of them */
+    /* The number of the type in the ONNX specification, which says when whole numbers wrap; 0: it is not known. */
+    int type;
+    bool open; /* some of the numbers depend on open sizes, as onnx_sizes.h encodes these */
     int rank;
     int64_t dims[WEFT_MAX_RANK];
     size_t count;
@@ -46,10 +49,8 @@ typedef struct wi_onnx_numbers {
 } wi_onnx_numbers;
 
 /* The dtype that stands for one of ONNX, by its number there: floats of any width are f32, whole numbers i32.
- * WEFT_ERROR_UNSUPPORTED: strings, complex numbers, floats of 8 bits. `what` is for the error. */
+ * WEFT_ERROR_UNSUPPORTED: strings, complex numbers. `what` is for the error. */
 weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what);
-/* The name of a type of ONNX by its number, such as "INT8"; "type 99" has none: "an unknown type". */
-const char *wi_onnx_type_name(int number);
 /* Shape and dtype of a stored tensor: all but its data. WEFT_ERROR_SHAPE: more than WEFT_MAX_RANK dimensions, or a negative one. */
 weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor);
 /* The same with its data. WEFT_ERROR_FORMAT: less or more data than the shape says. */

@@ -12,18 +12,20 @@
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {
     const char *name;
-    weft_tensor *tensor;               /* NULL until it is asked for */
-    const WiOnnx__TensorProto *stored; /* of a constant of the file: an initialiser, or of a node Constant */
-    const wi_onnx_numbers *numbers;    /* NULL: the host does not know them */
-    const WiOnnx__NodeProto *maker;    /* the node that computes it; NULL: none */
+    weft_tensor *tensor;                /* NULL until it is asked for */
+    const WiOnnx__TensorProto *stored;  /* of a constant of the file: an initialiser, or of a node Constant */
+    const wi_onnx_numbers *numbers;     /* NULL: the host does not know them */
+    const WiOnnx__NodeProto *maker;     /* the node that computes it; NULL: none */
+    size_t place;                       /* of the maker among the nodes of the file */
     const WiOnnx__ValueInfoProto *info; /* of an input of the network */
     int64_t bound;                      /* whole numbers of the input are below it; 0: not known */
     int type;                           /* ONNX's number of the type of its elements; 0: not known */
     unsigned state_count;               /* states that were created of it */
-    bool is_active;  /* depends on the values of the network's inputs */
-    bool is_used;    /* a node, or an output of the network, reads it */
-    bool is_weight;  /* a constant that stands in the place of a weight */
-    bool is_trained; /* a constant that becomes a parameter */
+    unsigned seen;                      /* by the walk of onnx_weights.c */
+    bool is_active;                     /* depends on the values of the network's inputs */
+    bool is_used;                       /* a node, or an output of the network, reads it */
+    bool is_weight;                     /* a constant that stands in the place of a weight */
+    bool is_trained;                    /* a constant that becomes a parameter */
     UT_hash_handle hh;
 } wi_onnx_value;
 
@@ -59,8 +61,14 @@ wi_onnx_value *wi_onnx_find(const wi_onnx_import *network, const char *name);
 wi_onnx_value *wi_onnx_add(wi_onnx_import *network, const char *name);
 /* Builds a node, or computes it on the host. */
 weft_status wi_onnx_build_node(wi_onnx_import *network, const WiOnnx__NodeProto *node);
-/* The value as a tensor; NULL: an error, of which `network` may not know yet, or it has none. */
+/* The value as a tensor; NULL: an error, of which `network` does not know yet, or it is none, as a sequence. */
 weft_tensor *wi_onnx_tensor_of(wi_onnx_import *network, wi_onnx_value *value);
+/* A constant as a new state. A tensor that a node computed is returned as it is. */
+weft_tensor *wi_onnx_state_of(wi_onnx_import *network, wi_onnx_value *value);
+/* The value as numbers of the host; NULL: it does not know them. */
+const wi_onnx_numbers *wi_onnx_known_of(wi_onnx_import *network, wi_onnx_value *value);
+/* A name of a file as one that Weft gives to parameters and terminals print: the same one if it is usual. */
+void wi_onnx_usual_name(char *buffer, size_t capacity, const char *name);
 
 /* The model's internals, for the tools: of a model of weft_onnx_load. */
 const wi_onnx_import *wi_onnx_import_of(const weft_onnx_model *model);

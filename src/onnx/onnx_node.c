@@ -43,7 +43,8 @@ weft_tensor *wi_onnx_fail(
     va_start(list, format);
     format_line(line, format, list);
     va_end(list);
-    snprintf(name, sizeof name, "node '%.60s' (%.40s)", node->name ? node->name : "", node->op_type ? node->op_type : "");
+    snprintf(name, sizeof name, "node '%.60s' (%.40s)", node->name ? node->name : "",
+        node->op_type ? node->op_type : "");
     make_printable(name);
     n->status = wi_fail(status, "ONNX: %s: %s", name, line);
     return NULL;
@@ -52,7 +53,7 @@ weft_tensor *wi_onnx_fail(
 /* ---- attributes ---- */
 
 /* The specification's numbers of types of attributes. WRONG marks one that was asked for as another type. */
-enum { FLOAT_TYPE = 1, INT_TYPE, STRING_TYPE, TENSOR_TYPE, GRAPH_TYPE, FLOATS_TYPE, INTS_TYPE, WRONG = -1 };
+enum { FLOAT_TYPE = 1, INT_TYPE = 2, STRING_TYPE = 3, INTS_TYPE = 7, WRONG = -1 };
 
 const WiOnnx__AttributeProto *wi_onnx_attribute(wi_onnx_node *node, const char *name) {
     for (size_t i = 0; i < node->n_attribute; i++)
@@ -62,16 +63,52 @@ const WiOnnx__AttributeProto *wi_onnx_attribute(wi_onnx_node *node, const char *
 }
 
 /* Files before version 3 do not say types. */
-static const WiOnnx__AttributeProto *typed(wi_onnx_node *node, const char *name, int type, bool there) {
-    WiOnnx__AttributeProto *const attribute = (WiOnnx__AttributeProto *)wi_onnx_attribute(node, name);
-    (void)there;
-    if (!attribute) return NULL;
-    if (!attribute->has_type || attribute->type == 0 || attribute->type == type) return attribute;
+static const WiOnnx__AttributeProto *typed(wi_onnx_node *node, const char *name, int type) {
+    WiOnnx__AttributeProto *attribute = NULL;
+    for (size_t i = 0; i < node->n_attribute && !attribute; i++)
+        if (node->attribute[i]->name && strcmp(node->attribute[i]->name, name) == 0)
+            attribute = node->attribute[i];
+    if (!attribute || !attribute->has_type || attribute->type == 0 || attribute->type == type)
+        return attribute;
     attribute->type = WRONG;
     return NULL;
 }
 
+const char *wi_onnx_wrong_attribute(wi_onnx_node *node) {
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->type == WRONG) return node->attribute[i]->name;
+    return NULL;
+}
+
 int64_t wi_onnx_whole(wi_onnx_node *node, const char *name, int64_t otherwise) {
-    const WiOnnx__AttributeProto *const attribute = typed(node, name, INT_TYPE, true);
+    const WiOnnx__AttributeProto *const attribute = typed(node, name, INT_TYPE);
     return attribute ? attribute->i : otherwise;
+}
+
+double wi_onnx_real(wi_onnx_node *node, const char *name, double otherwise) {
+    const WiOnnx__AttributeProto *const attribute = typed(node, name, FLOAT_TYPE);
+    return attribute ? (double)attribute->f : otherwise;
+}
+
+wi_onnx_list wi_onnx_wholes(wi_onnx_node *node, const char *name) {
+    wi_onnx_list list = {0};
+    const WiOnnx__AttributeProto *const attribute = typed(node, name, INTS_TYPE);
+    const size_t most = sizeof list.of / sizeof *list.of;
+    for (size_t i = 0; attribute && i < attribute->n_ints && i < most; i++)
+        list.of[list.count++] = attribute->ints[i];
+    return list;
+}
+
+bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text) {
+    const WiOnnx__AttributeProto *const attribute = typed(node, name, STRING_TYPE);
+    return attribute && attribute->s.len == strlen(text) &&
+           memcmp(attribute->s.data, text, attribute->s.len) == 0;
+}
+
+int wi_onnx_axis(int64_t axis, int rank) {
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims) {
+    for (int d = 0; d < weft_tensor_rank(tensor); d++) dims[d] = weft_tensor_dimension(tensor, d);
 }

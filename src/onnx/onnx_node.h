@@ -53,8 +53,6 @@ wi_onnx_list wi_onnx_get_list(wi_onnx_import *network, wi_onnx_node *node, size_
 /* wi_onnx_get_list with open sizes, as symbols: see onnx_sizes.h. wi_onnx_dimension makes dimensions of them. */
 wi_onnx_list wi_onnx_get_sizes(wi_onnx_import *network, wi_onnx_node *node, size_t index, const char *what);
 double wi_onnx_get_number(wi_onnx_import *network, wi_onnx_node *node, size_t index, double otherwise);
-/* ONNX's number of the type of an input's elements (TensorProto.DataType), such as 2 for UINT8; 0: not known. */
-int wi_onnx_type(const wi_onnx_import *network, wi_onnx_node *node, size_t index);
 void wi_onnx_set(wi_onnx_import *network, wi_onnx_node *node, size_t index, weft_tensor *tensor);
 void wi_onnx_set_numbers(
     wi_onnx_import *network, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers);
@@ -75,6 +73,8 @@ double wi_onnx_real(wi_onnx_node *node, const char *name, double otherwise);
 wi_onnx_list wi_onnx_wholes(wi_onnx_node *node, const char *name);
 /* Is the attribute this text? */
 bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text);
+/* The name of an attribute that was asked for as another type; NULL: there is none. */
+const char *wi_onnx_wrong_attribute(wi_onnx_node *node);
 
 /* Records an error of the node; returns NULL. The names of files in it are shortened and made printable. */
 weft_tensor *wi_onnx_fail(

@@ -130,8 +130,8 @@ static void put_data(pass *p, const field *data) {
     }
 }
 
-static bool copy_message(pass *p, const ProtobufCMessageDescriptor *message, const uint8_t *at,
-    const uint8_t *end, int depth);
+static bool copy_message(
+    pass *p, const ProtobufCMessageDescriptor *message, const uint8_t *at, const uint8_t *end, int depth);
 
 /* The length of the copied message is known at its end; five bytes have room for any. */
 static bool copy_inner(pass *p, const ProtobufCFieldDescriptor *known, const field *f, int depth) {
@@ -165,15 +165,14 @@ static bool copy_field(pass *p, const ProtobufCMessageDescriptor *message, const
     return true;
 }
 
-static bool copy_message(pass *p, const ProtobufCMessageDescriptor *message, const uint8_t *at,
-    const uint8_t *end, int depth) {
+static bool copy_message(
+    pass *p, const ProtobufCMessageDescriptor *message, const uint8_t *at, const uint8_t *end, int depth) {
     field data = {0}, f;
     uint32_t seen = 0;
     if (depth > DEEPEST) return fails(p, "its messages are nested too deeply");
     while (at < end) {
         if (!read_field(p, &f, &at, end)) return false;
-        if (is_data(message, &f) ? !note_data(p, &data, &f)
-                                 : !copy_field(p, message, &f, at, &seen, depth))
+        if (is_data(message, &f) ? !note_data(p, &data, &f) : !copy_field(p, message, &f, at, &seen, depth))
             return false;
     }
     if (data.content) put_data(p, &data);
@@ -209,7 +208,8 @@ weft_status wi_onnx_unpack(ProtobufCMessage **unpacked, wi_arena *arena,
     weft_status status = wi_onnx_wire(&skeleton, message, bytes, size, what);
     *unpacked = NULL;
     if (status == WEFT_OK && skeleton.length > INT32_MAX)
-        status = wi_fail(WEFT_ERROR_UNSUPPORTED, "'%.200s' has more than 2 GB besides the data of tensors", what);
+        status =
+            wi_fail(WEFT_ERROR_UNSUPPORTED, "'%.200s' has more than 2 GB besides the data of tensors", what);
     if (status == WEFT_OK) {
         *unpacked = protobuf_c_message_unpack(
             message, &allocator, skeleton.length, (const uint8_t *)(skeleton.data ? skeleton.data : ""));
