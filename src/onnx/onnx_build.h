@@ -24,7 +24,4 @@ weft_tensor *wi_onnx_layer_norm(
 weft_tensor *wi_onnx_rms_norm(
     wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x, weft_tensor *weight);
 
-/* The builder of Conv. */
-weft_tensor *wi_onnx_build_conv(wi_onnx_import *network, wi_onnx_node *node);
-
 #endif

@@ -57,8 +57,10 @@ static weft_tensor *end_fused(wi_onnx_import *n, wi_onnx_node *node, weft_tensor
 
 /* A convolution, to which a fourth input is added before the activation. */
 static weft_tensor *build_fused_conv(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const y = wi_onnx_build_conv(n, node), *const more = wi_onnx_optional(n, node, 3);
-    return y && n->status == WEFT_OK ? end_fused(n, node, more ? weft_add(y, more) : y) : NULL;
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
+                       *const bias = wi_onnx_optional(n, node, 2), *const more = wi_onnx_optional(n, node, 3);
+    weft_tensor *const y = n->status == WEFT_OK ? wi_onnx_conv(n, node, x, weight, bias, false) : NULL;
+    return y ? end_fused(n, node, more ? weft_add(y, more) : y) : NULL;
 }
 
 /* ---- norms of a sum ---- */
