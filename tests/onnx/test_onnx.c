@@ -71,10 +71,8 @@ static bool is_of_host(const WiOnnx__GraphProto *graph, const char *input) {
     for (size_t k = 0; k < graph->n_node; k++) {
         const WiOnnx__NodeProto *const node = graph->node[k];
         const wi_onnx_op *const op = wi_onnx_op_of(node);
-        const bool picks =
-            strcmp(node->op_type, "Gather") == 0 || strcmp(node->op_type, "GatherElements") == 0;
         for (size_t i = 0; op && i < node->n_input; i++)
-            if (strcmp(node->input[i], input) == 0 && ((op->host >> i & 1) || (picks && i > 0))) return true;
+            if (strcmp(node->input[i], input) == 0 && (op->host >> i & 1)) return true;
     }
     return false;
 }
@@ -246,8 +244,9 @@ static void try_case(int counts[3], const char *folder) {
 /* Cases that are left out, and why. */
 static const struct {
     const char *pattern, *reason;
-} left_out[] = {{"*_to_FLOAT16*", "f16 becomes f32 here"}, {"test_training_dropout*", "random numbers"},
-    {"test_operator_add*", "numbers beyond f32"}};
+} left_out[] = {{"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"},
+    {"test_adam_multiple", "the case's epsilon is not in its file"},
+    {"test_qlinearmatmul_?D_int8_*", "the case's numbers wrap around, where ONNX's text says saturate"}};
 
 static bool is_left_out(const char *name) {
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
