@@ -32,7 +32,7 @@ enum { MOST_INPUTS = 32, MOST_OUTPUTS = 64 };
 
 /* What the case's files hold. */
 typedef struct wi_onnx_case {
-    char folder[2 * NAME + 2], path[PATH];
+    char folder[2 * NAME + 2], path[PATH + 16];
     wi_arena arena;
     wi_onnx_file file;
     wi_onnx_numbers inputs[MOST_INPUTS], outputs[MOST_OUTPUTS];
@@ -100,8 +100,8 @@ static void give_value(wi_onnx_case *c, size_t index) {
         c->file.model->graph->input[index]->name, dtype, numbers->rank, numbers->dims, data};
 }
 
-static weft_status read_case(wi_onnx_case *c) {
-    snprintf(c->path, sizeof c->path, "%s/model.onnx", c->folder);
+static weft_status read_case(wi_onnx_case *c, const char *folder) {
+    snprintf(c->path, sizeof c->path, "%s/model.onnx", folder);
     wi_arena_init(&c->arena, NULL);
     weft_status status = wi_onnx_file_open(&c->file, c->path, &(wi_onnx_place){0});
     if (status == WEFT_OK) status = read_tensors(c->inputs, &c->input_count, MOST_INPUTS, c, "input");
@@ -227,7 +227,7 @@ static void try_case(int counts[3], const char *folder) {
     wi_onnx_case *const c = &group.cases[group.count];
     *c = (wi_onnx_case){0};
     snprintf(c->folder, sizeof c->folder, "%.*s", 2 * NAME, folder);
-    if (read_case(c) != WEFT_OK || !is_supported(c)) {
+    if (read_case(c, folder) != WEFT_OK || !is_supported(c)) {
         print_message("%s: %s\n", folder, weft_last_error());
         counts[1]++;
         clear_case(c);
