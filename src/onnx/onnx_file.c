@@ -55,7 +55,7 @@ static const char *name_of(const WiOnnx__TensorProto *tensor) {
 
 weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor) {
     const char *const name = name_of(tensor);
-    *numbers = (wi_onnx_numbers){.rank = (int)tensor->n_dims, .count = 1};
+    *numbers = (wi_onnx_numbers){.type = tensor->data_type, .rank = (int)tensor->n_dims, .count = 1};
     WI_TRY(wi_onnx_dtype(&numbers->dtype, tensor->data_type, name));
     if (tensor->n_dims > WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_SHAPE, "ONNX: '%s' has %zu dimensions, expected at most %d", name, tensor->n_dims,

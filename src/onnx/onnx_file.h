@@ -9,6 +9,9 @@
 /* Numbers that the host knows. Whole ones of any width are exact up to 2^53. */
 typedef struct wi_onnx_numbers {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_BOOL: the dtype of a tensor that is made of them */
+    /* The number of the type in the ONNX specification, which says when whole numbers wrap; 0: it is not known. */
+    int type;
+    bool open; /* some of the numbers depend on open sizes, as onnx_sizes.h encodes these */
     int rank;
     int64_t dims[WEFT_MAX_RANK];
     size_t count;

@@ -1,10 +1,10 @@
 /* See onnx_import.h: the values of a file, and its nodes one after the other. */
 #include "graph/dtype.h"
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_scope.h"
 #include <stdio.h>
 #include <string.h>
 
-static wi_onnx_value *find(const wi_onnx_import *n, const char *name) {
+wi_onnx_value *wi_onnx_find(const wi_onnx_import *n, const char *name) {
     wi_onnx_value *value;
     HASH_FIND_STR(n->values, name, value);
     return value;
@@ -12,7 +12,7 @@ static wi_onnx_value *find(const wi_onnx_import *n, const char *name) {
 
 /* NULL: no memory. A name that is given again is that of what comes last. */
 static wi_onnx_value *add(wi_onnx_import *n, const char *name) {
-    wi_onnx_value *value = find(n, name);
+    wi_onnx_value *value = wi_onnx_find(n, name);
     if (value) return value;
     value = wi_arena_take(&n->arena, sizeof *value);
     if (!value) return NULL;
@@ -47,7 +47,7 @@ static bool is_parameter(const wi_onnx_numbers *shape) {
     return shape->dtype == WEFT_F32 && shape->count > 1;
 }
 
-static weft_status add_initializer(wi_onnx_import *n, const WiOnnx__TensorProto *stored) {
+weft_status wi_onnx_add_initializer(wi_onnx_import *n, const WiOnnx__TensorProto *stored) {
     wi_onnx_numbers shape;
     if (!stored->name || !stored->name[0]) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: an initializer has no name");
     WI_TRY(wi_onnx_tensor_describe(&shape, stored));
@@ -60,7 +60,8 @@ static weft_status add_initializer(wi_onnx_import *n, const WiOnnx__TensorProto 
 }
 
 static weft_status add_initializers(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
-    for (size_t i = 0; i < graph->n_initializer; i++) WI_TRY(add_initializer(n, graph->initializer[i]));
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        WI_TRY(wi_onnx_add_initializer(n, graph->initializer[i]));
     return WEFT_OK;
 }
 
@@ -90,7 +91,7 @@ bool wi_onnx_has(wi_onnx_node *node, size_t index) {
 
 static wi_onnx_value *value_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     if (n->status != WEFT_OK) return NULL;
-    wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+    wi_onnx_value *const value = wi_onnx_has(node, index) ? wi_onnx_find(n, node->input[index]) : NULL;
     if (!value && !wi_onnx_has(node, index))
         wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "input %zu is missing", index);
     else if (!value)
@@ -101,6 +102,8 @@ static wi_onnx_value *value_of(wi_onnx_import *n, wi_onnx_node *node, size_t ind
 static weft_tensor *get(wi_onnx_import *n, wi_onnx_node *node, size_t index, bool state) {
     wi_onnx_value *const value = value_of(n, node, index);
     if (!value) return NULL;
+    if (value->sequence || value->is_absent)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "input %zu is a sequence or absent", index);
     if (!value->tensor && (value->numbers || value->stored)) value->tensor = make(n, value, state);
     if (!value->tensor) wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "%s", weft_last_error());
     return value->tensor;
@@ -115,8 +118,24 @@ weft_tensor *wi_onnx_get_state(wi_onnx_import *n, wi_onnx_node *node, size_t ind
 }
 
 const wi_onnx_numbers *wi_onnx_known(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
-    const wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? wi_onnx_find(n, node->input[index]) : NULL;
     return value ? value->numbers : NULL;
+}
+
+bool wi_onnx_describe(wi_onnx_import *n, wi_onnx_node *node, size_t index, wi_onnx_numbers *description) {
+    const wi_onnx_value *const value = value_of(n, node, index);
+    *description = (wi_onnx_numbers){0};
+    if (!value) return false;
+    if (value->numbers) {
+        *description = *value->numbers;
+    } else if (value->tensor) {
+        description->dtype = weft_tensor_dtype(value->tensor);
+        description->rank = weft_tensor_rank(value->tensor);
+        wi_onnx_dims(value->tensor, description->dims);
+    } else if (!value->stored || wi_onnx_tensor_describe(description, value->stored) != WEFT_OK) {
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%s' is no tensor", value->name);
+    }
+    return n->status == WEFT_OK;
 }
 
 wi_onnx_list wi_onnx_get_list(wi_onnx_import *n, wi_onnx_node *node, size_t index, const char *what) {
@@ -146,14 +165,14 @@ double wi_onnx_get_number(wi_onnx_import *n, wi_onnx_node *node, size_t index, d
 }
 
 void wi_onnx_bound(wi_onnx_import *n, wi_onnx_node *node, size_t index, int64_t bound) {
-    const wi_onnx_value *const value = wi_onnx_has(node, index) ? find(n, node->input[index]) : NULL;
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? wi_onnx_find(n, node->input[index]) : NULL;
     const int input = value ? value->input : -1;
     if (input >= 0 && input < (int)n->input_count) n->inputs[input].bound = bound;
 }
 
 /* ---- outputs ---- */
 
-static wi_onnx_value *output_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+wi_onnx_value *wi_onnx_output_value(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     if (n->status != WEFT_OK || index >= node->n_output || !node->output[index][0]) return NULL;
     wi_onnx_value *const value = add(n, node->output[index]);
     if (!value) wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
@@ -161,13 +180,13 @@ static wi_onnx_value *output_of(wi_onnx_import *n, wi_onnx_node *node, size_t in
 }
 
 void wi_onnx_set(wi_onnx_import *n, wi_onnx_node *node, size_t index, weft_tensor *tensor) {
-    wi_onnx_value *const value = output_of(n, node, index);
+    wi_onnx_value *const value = wi_onnx_output_value(n, node, index);
     if (value) value->tensor = tensor;
 }
 
 void wi_onnx_set_numbers(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers) {
-    wi_onnx_value *const value = output_of(n, node, index);
+    wi_onnx_value *const value = wi_onnx_output_value(n, node, index);
     if (value) value->numbers = numbers;
 }
 
@@ -181,7 +200,7 @@ static const WiOnnx__ShapeProto *shape_of(const WiOnnx__ValueInfoProto *info) {
 static void find_batch(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_input && !n->batch_name; i++) {
         const WiOnnx__ShapeProto *const shape = shape_of(graph->input[i]);
-        if (find(n, graph->input[i]->name) || !shape) continue;
+        if (wi_onnx_find(n, graph->input[i]->name) || !shape) continue;
         for (size_t d = 0; d < shape->n_dim && !n->batch_name; d++)
             if (!shape->dim[d]->has_dim_value)
                 n->batch_name = shape->dim[d]->dim_param ? shape->dim[d]->dim_param : "";
@@ -254,7 +273,7 @@ static weft_status add_inputs(
     for (size_t i = 0, k = 0; i < graph->n_input; i++) {
         const char *const name = graph->input[i]->name;
         if (!name || !name[0]) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: an input has no name");
-        if (find(n, name)) continue; /* an initializer; older files list these, too */
+        if (wi_onnx_find(n, name)) continue; /* an initializer; older files list these, too */
         WI_TRY(add_input(n, graph->input[i], known ? known[k++] : NULL));
     }
     return WEFT_OK;
@@ -271,7 +290,8 @@ static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
 
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
     static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_image_ops,
-        wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops};
+        wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops, wi_onnx_host_ops, wi_onnx_control_ops,
+        wi_onnx_sequence_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;
@@ -287,13 +307,13 @@ static weft_tensor *build(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_o
     return op->reduce ? wi_onnx_build_reduction(n, node, op) : wi_onnx_build_elementwise(n, node, op);
 }
 
-static weft_status build_node(wi_onnx_import *n, wi_onnx_node *node) {
+weft_status wi_onnx_build_node(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_op *const op = wi_onnx_op_of(node);
     if (!op) {
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this op is not supported");
         return n->status;
     }
-    if (wi_onnx_fold(n, node)) return n->status;
+    if (wi_onnx_fold(n, node) || wi_onnx_pass_sequence(n, node)) return n->status;
     weft_tensor *const result = build(n, node, op);
     const weft_status status = weft_graph_status(n->graph);
     if (n->status == WEFT_OK && status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
@@ -305,7 +325,12 @@ static weft_status build_node(wi_onnx_import *n, wi_onnx_node *node) {
 static weft_status take_outputs(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_output && n->output_count < WI_ONNX_MOST_OUTPUTS; i++) {
         const char *const name = graph->output[i]->name;
-        const wi_onnx_value *const value = name ? find(n, name) : NULL;
+        wi_onnx_value *const value = name ? wi_onnx_find(n, name) : NULL;
+        if (value && (value->sequence || value->is_absent))
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                "ONNX: the output '%s' is a sequence or absent, which is not supported", name);
+        if (value && !value->tensor && value->numbers && value->numbers->count > 0)
+            value->tensor = wi_onnx_array(n, value->numbers);
         if (!value) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: no node computes the output '%s'", name ? name : "");
         if (value->tensor) n->outputs[n->output_count++] = value->tensor;
     }
@@ -315,13 +340,15 @@ static weft_status take_outputs(wi_onnx_import *n, const WiOnnx__GraphProto *gra
 
 weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
     int64_t batch, const wi_onnx_numbers *const *known) {
+    wi_onnx_nodes nodes = {0};
     *network = (wi_onnx_import){.graph = graph, .model = model, .batch = batch};
     wi_arena_init(&network->arena, NULL);
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (!model->opset_import[i]->domain || !model->opset_import[i]->domain[0])
             network->version = (int)model->opset_import[i]->version;
     WI_TRY(add_inputs(network, model->graph, known));
-    for (size_t i = 0; i < model->graph->n_node; i++) WI_TRY(build_node(network, model->graph->node[i]));
+    WI_TRY(wi_onnx_inline(network, model->graph->node, model->graph->n_node, &nodes));
+    for (size_t i = 0; i < nodes.count; i++) WI_TRY(wi_onnx_build_node(network, nodes.of[i]));
     return take_outputs(network, model->graph);
 }
 

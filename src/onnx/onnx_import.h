@@ -12,10 +12,12 @@ enum { WI_ONNX_MOST_INPUTS = 16, WI_ONNX_MOST_OUTPUTS = 64, WI_ONNX_USUAL_BATCH 
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {
     const char *name;
-    weft_tensor *tensor;               /* NULL until it is asked for */
-    const WiOnnx__TensorProto *stored; /* of an initializer */
-    const wi_onnx_numbers *numbers;    /* NULL: the host does not know them */
-    int input;                         /* its number among the inputs; -1: it is none */
+    weft_tensor *tensor;                     /* NULL until it is asked for */
+    const WiOnnx__TensorProto *stored;       /* of an initializer */
+    const wi_onnx_numbers *numbers;          /* NULL: the host does not know them */
+    const struct wi_onnx_sequence *sequence; /* of a sequence, which has neither tensor nor numbers */
+    bool is_absent;                          /* an optional value that is not there */
+    int input;                               /* its number among the inputs; -1: it is none */
     UT_hash_handle hh;
 } wi_onnx_value;
 
@@ -33,6 +35,9 @@ typedef struct wi_onnx_import {
     int version;                  /* of the operator set */
     wi_arena arena;
     wi_onnx_value *values;
+    size_t copied,
+        folded;   /* nodes of subgraphs and functions that were copied, numbers that the host computed with */
+    size_t names; /* that were made */
     wi_onnx_input inputs[WI_ONNX_MOST_INPUTS];
     weft_tensor *outputs[WI_ONNX_MOST_OUTPUTS];
     size_t input_count, output_count;

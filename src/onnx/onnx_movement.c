@@ -248,7 +248,4 @@ const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .
     {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
     {"Pad", .build = build_pad, .host = 1u << 1 | 1u << 2 | 1u << 3},
     {"Gather", .build = build_gather, .weights = 1u << 0}, {"GatherElements", .build = build_gather_elements},
-    {"Trilu", .build = build_trilu, .host = 1u << 1}, {"CumSum", .build = build_cumsum, .host = 1u << 1},
-    {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
-    {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
-    {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};
+    {"Trilu", .build = build_trilu, .host = 1u << 1}, {"CumSum", .build = build_cumsum, .host = 1u << 1}, {0}};

@@ -23,7 +23,8 @@ typedef struct wi_onnx_op {
 
 /* Each file of ops has a list, which ends with {0}. wi_onnx_microsoft_ops are those of the domain com.microsoft. */
 extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_image_ops[], wi_onnx_layer_ops[],
-    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_host_ops[], wi_onnx_control_ops[],
+    wi_onnx_sequence_ops[], wi_onnx_microsoft_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
 
@@ -68,6 +69,9 @@ weft_tensor *wi_onnx_fail(
 /* An axis from 0 on, of a rank; negative ones count from the end. */
 int wi_onnx_axis(int64_t axis, int rank);
 void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims);
+/* Shape, dtype and type of an input whose numbers need not be known. False: it is missing, after an error. */
+bool wi_onnx_describe(
+    wi_onnx_import *network, wi_onnx_node *node, size_t index, wi_onnx_numbers *description);
 /* Of ops that are computed on the host or not at all: an error. */
 weft_tensor *wi_onnx_unfolded(wi_onnx_import *network, wi_onnx_node *node);
 /* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */
