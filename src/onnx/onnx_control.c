@@ -23,7 +23,12 @@ static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
         if (!name) return WEFT_ERROR_MEMORY;
         name->is_fixed = true;
         const WiOnnx__TensorProto *const stored = wi_onnx_copy_tensor(c, body->graph->initializer[i]);
-        WI_TRY(stored ? wi_onnx_add_initializer(n, stored) : WEFT_ERROR_MEMORY);
+        wi_onnx_value *const value = stored ? wi_onnx_add(n, stored->name) : NULL;
+        wi_onnx_numbers shape;
+        if (!value) return WEFT_ERROR_MEMORY;
+        WI_TRY(wi_onnx_tensor_describe(&shape, stored));
+        value->stored = stored;
+        value->type = stored->data_type;
     }
     for (size_t i = 0; i < body->graph->n_node; i++) {
         wi_onnx_node *const node = body->graph->node[i];

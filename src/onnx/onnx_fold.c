@@ -7,21 +7,7 @@
 /* MOST_BYTES: of all numbers of a file. MOST_WORK: numbers that nodes of a file read. What is beyond is left to builders. */
 enum { MOST_BYTES = 1 << 29, MOST_WORK = 1 << 28 };
 
-/* Whole numbers of the specification's types. */
-static const struct {
-    int type, bits;
-    bool is_signed;
-} integers[] = {{2, 8, false}, {3, 8, true}, {4, 16, false}, {5, 16, true}, {6, 32, true}, {7, 64, true},
-    {12, 32, false}, {13, 64, false}, {21, 4, false}, {22, 4, true}};
-
-/* -1: it is no type of whole numbers. */
-static int integer_of(int type) {
-    for (int i = 0; i < (int)(sizeof integers / sizeof *integers); i++)
-        if (integers[i].type == type) return i;
-    return -1;
-}
-
-int wi_onnx_type(const wi_onnx_numbers *x) {
+int wi_onnx_type_number(const wi_onnx_numbers *x) {
     if (x->type > 0) return x->type;
     return x->dtype == WEFT_F32 ? WI_ONNX_FLOAT : x->dtype == WEFT_BOOL ? WI_ONNX_BOOL : WI_ONNX_INT64;
 }
@@ -78,20 +64,21 @@ static double wrap(double number, int bits, bool is_signed) {
 }
 
 bool wi_onnx_settle(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_numbers *made) {
-    const int type = wi_onnx_type(made), integer = integer_of(type);
+    const int type = wi_onnx_type_number(made);
+    const wi_onnx_type *const of = wi_onnx_type_of(type);
     for (size_t i = 0; i < made->count; i++) {
         double *const v = &made->data[i];
         if (made->open && wi_onnx_is_open(*v)) continue;
         if (type == WI_ONNX_BOOL) *v = *v != 0;
         if (type == WI_ONNX_FLOAT) *v = (double)(float)*v;
-        if (type == WI_ONNX_HALF) *v = wi_dtype_nearest(WEFT_F16, *v);
-        if (type == WI_ONNX_BFLOAT) *v = wi_dtype_nearest(WEFT_BF16, *v);
-        if (integer < 0) continue;
+        if (type == WI_ONNX_FLOAT16) *v = wi_dtype_nearest(WEFT_F16, *v);
+        if (type == WI_ONNX_BFLOAT16) *v = wi_dtype_nearest(WEFT_BF16, *v);
+        if (!of || of->dtype != WEFT_I32) continue;
         if (!(fabs(*v) <= 0x1p53)) {
             wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the whole number %g is beyond 2^53", *v);
             return false;
         }
-        if (integers[integer].bits < 64) *v = wrap(*v, integers[integer].bits, integers[integer].is_signed);
+        if (of->bits < 64) *v = wrap(*v, of->bits, of->negative);
     }
     return true;
 }
@@ -167,6 +154,18 @@ static const wi_onnx_fold_row *row_of(wi_onnx_node *node) {
     return NULL;
 }
 
+/* The known numbers of an input, with the type that the network gives it. */
+static const wi_onnx_numbers *typed(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
+    const int type = known ? wi_onnx_get_type(n, node, index) : 0;
+    wi_onnx_numbers *const made =
+        known && known->type != type ? wi_arena_take(&n->arena, sizeof *made) : NULL;
+    if (!made) return known;
+    *made = *known;
+    made->type = type;
+    return made;
+}
+
 bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_fold_row *const row = row_of(node);
     if (!row || n->status != WEFT_OK) return n->status != WEFT_OK;
@@ -174,12 +173,13 @@ bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
         wi_arena_take(&n->arena, (node->n_input + WI_ONNX_MOST_NAMED) * sizeof(const wi_onnx_numbers *));
     for (size_t i = 0; in && i < node->n_input; i++) {
         const bool hidden = i < 32 && row->hidden >> i & 1;
-        in[i] = wi_onnx_known(n, node, i);
+        in[i] = typed(n, node, i);
         n->folded += in[i] ? in[i]->count : 0;
         if (!in[i] && !hidden && (wi_onnx_has(node, i) || i < row->least)) return false;
     }
     if (!in || n->folded > MOST_WORK || node->n_input < row->least || node->n_output == 0) return false;
     const wi_onnx_numbers *const made = row->fold(n, node, in, row);
     if (made && n->status == WEFT_OK) wi_onnx_set_numbers(n, node, 0, made);
+    if (made && made->type) wi_onnx_set_type(n, node, 0, made->type);
     return made != NULL || n->status != WEFT_OK;
 }

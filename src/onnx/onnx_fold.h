@@ -6,14 +6,10 @@
 #ifndef WI_ONNX_FOLD_H
 #define WI_ONNX_FOLD_H
 
-#include "onnx/onnx_node.h"
-#include "onnx/onnx_sizes.h"
+#include "onnx/onnx_types.h"
 
 /* WI_ONNX_MOST_NUMBERS: of a result. WI_ONNX_MOST_NAMED: inputs that a function may ask for by their index. */
 enum { WI_ONNX_MOST_NUMBERS = 1 << 20, WI_ONNX_MOST_NAMED = 8 };
-
-/* Types by their numbers in the ONNX specification. */
-enum { WI_ONNX_FLOAT = 1, WI_ONNX_INT64 = 7, WI_ONNX_BOOL = 9, WI_ONNX_HALF = 10, WI_ONNX_BFLOAT = 16 };
 
 /* What is computed of one number, or of two. From WI_ONNX_EQUAL to WI_ONNX_IS_NAN the result is bool. */
 typedef enum wi_onnx_rule {
@@ -90,8 +86,8 @@ wi_onnx_numbers *wi_onnx_new_like(
 /* The numbers of x in another shape, which has as many; NULL: it has not. */
 wi_onnx_numbers *wi_onnx_reshaped(
     wi_onnx_import *network, const wi_onnx_numbers *x, int rank, const int64_t *dims);
-/* The type of the numbers, or the usual one of their dtype. */
-int wi_onnx_type(const wi_onnx_numbers *numbers);
+/* The number of the type of x, or of the usual type of its dtype. */
+int wi_onnx_type_number(const wi_onnx_numbers *x);
 bool wi_onnx_is_whole(const wi_onnx_numbers *numbers); /* integers, not bool */
 /* Rounds floats, wraps narrow whole numbers. False, after an error: a whole number is beyond 2^53. */
 bool wi_onnx_settle(wi_onnx_import *network, wi_onnx_node *node, wi_onnx_numbers *numbers);

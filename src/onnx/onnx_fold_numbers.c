@@ -119,7 +119,8 @@ static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule 
         return NULL;
     }
     operands.open = a->open || b->open;
-    wi_onnx_numbers *const made = wi_onnx_new(n, is_truth(rule) ? WI_ONNX_BOOL : wi_onnx_type(a), rank, dims);
+    wi_onnx_numbers *const made =
+        wi_onnx_new(n, is_truth(rule) ? WI_ONNX_BOOL : wi_onnx_type_number(a), rank, dims);
     if (!made) return NULL;
     made->open = operands.open && !is_truth(rule);
     for (size_t i = 0; i < made->count; i++) {
@@ -244,7 +245,7 @@ static wi_onnx_numbers *fold_cast_like(
     wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
     wi_onnx_numbers like;
     (void)row;
-    return wi_onnx_describe(n, node, 1, &like) ? cast(n, node, in[0], wi_onnx_type(&like)) : NULL;
+    return wi_onnx_describe(n, node, 1, &like) ? cast(n, node, in[0], wi_onnx_type_number(&like)) : NULL;
 }
 
 static wi_onnx_numbers *fold_same(

@@ -45,7 +45,7 @@ static wi_onnx_numbers *fold_eye(
     (void)row;
     if (!wi_onnx_describe(n, node, 0, &x) || x.rank != 2) return NULL;
     const int64_t diagonal = wi_onnx_whole(node, "k", 0);
-    const int type = (int)wi_onnx_whole(node, "dtype", wi_onnx_type(&x));
+    const int type = (int)wi_onnx_whole(node, "dtype", wi_onnx_type_number(&x));
     if (wi_onnx_is_open(wi_onnx_from_size(x.dims[0])) || wi_onnx_is_open(wi_onnx_from_size(x.dims[1])))
         return NULL;
     wi_onnx_numbers *const made = wi_onnx_new(n, type, 2, x.dims);
@@ -148,7 +148,7 @@ static wi_onnx_numbers *fold_range(
     }
     if (count > WI_ONNX_MOST_NUMBERS) return NULL;
     const int64_t size = count > 0 ? (int64_t)count : 0;
-    wi_onnx_numbers *const made = wi_onnx_new(n, wi_onnx_type(in[0]), 1, &size);
+    wi_onnx_numbers *const made = wi_onnx_new(n, wi_onnx_type_number(in[0]), 1, &size);
     for (size_t i = 0; made && i < made->count; i++) made->data[i] = from + (double)i * by;
     return made && wi_onnx_settle(n, node, made) ? made : NULL;
 }

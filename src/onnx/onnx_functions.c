@@ -24,11 +24,18 @@ static const WiOnnx__FunctionProto *function_of(const wi_onnx_import *n, wi_onnx
     return NULL;
 }
 
+static int64_t version_of(const WiOnnx__ModelProto *model) {
+    int64_t version = 0;
+    for (size_t i = 0; i < model->n_opset_import; i++)
+        if (is_domain(model->opset_import[i]->domain, "")) version = model->opset_import[i]->version;
+    return version;
+}
+
 /* Nodes follow the rules of one version. */
 static bool has_version(const wi_onnx_import *n, const WiOnnx__FunctionProto *function) {
     for (size_t i = 0; i < function->n_opset_import; i++)
         if (is_domain(function->opset_import[i]->domain, "") &&
-            function->opset_import[i]->version != n->version)
+            function->opset_import[i]->version != version_of(n->model))
             return false;
     return true;
 }
@@ -36,7 +43,7 @@ static bool has_version(const wi_onnx_import *n, const WiOnnx__FunctionProto *fu
 static weft_status append(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_nodes *list) {
     if (list->count == list->room) {
         const size_t room = 2 * list->room + 16;
-        wi_onnx_node **const of = wi_arena_take(&n->arena, room * sizeof *of);
+        WiOnnx__NodeProto **const of = wi_arena_take(&n->arena, room * sizeof *of);
         if (!of) return WEFT_ERROR_MEMORY;
         if (list->count > 0) memcpy(of, list->of, list->count * sizeof *of);
         *list = (wi_onnx_nodes){of, list->count, room};
@@ -105,5 +112,21 @@ static weft_status add_node(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_
 weft_status wi_onnx_inline(
     wi_onnx_import *n, WiOnnx__NodeProto *const *nodes, size_t count, wi_onnx_nodes *list) {
     for (size_t i = 0; i < count; i++) WI_TRY(add_node(n, nodes[i], list, 0));
+    return WEFT_OK;
+}
+
+weft_status wi_onnx_inline_model(wi_onnx_import *n) {
+    wi_onnx_nodes nodes = {0};
+    if (n->model->n_functions == 0) return WEFT_OK;
+    WiOnnx__ModelProto *const model = wi_arena_take(&n->arena, sizeof *model);
+    WiOnnx__GraphProto *const graph = wi_arena_take(&n->arena, sizeof *graph);
+    if (!model || !graph) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_onnx_inline(n, n->model->graph->node, n->model->graph->n_node, &nodes));
+    *graph = *n->model->graph;
+    graph->node = nodes.of;
+    graph->n_node = nodes.count;
+    *model = *n->model;
+    model->graph = graph;
+    n->model = model;
     return WEFT_OK;
 }

@@ -11,11 +11,8 @@ enum { WI_ONNX_MOST_TURNS = 4096, WI_ONNX_MOST_COPIED = 1 << 20, WI_ONNX_MOST_CA
 
 /* ---- the table of values ---- */
 
-wi_onnx_value *wi_onnx_find(const wi_onnx_import *network, const char *name); /* NULL: there is none */
 /* The value that an output of a node becomes; NULL: the node has no such output, or an error. */
 wi_onnx_value *wi_onnx_output_value(wi_onnx_import *network, wi_onnx_node *node, size_t index);
-weft_status wi_onnx_add_initializer(wi_onnx_import *network, const WiOnnx__TensorProto *stored);
-weft_status wi_onnx_build_node(wi_onnx_import *network, wi_onnx_node *node);
 /* A name that no value has; NULL: no memory. */
 const char *wi_onnx_new_name(wi_onnx_import *network, const char *like);
 
@@ -70,10 +67,12 @@ WiOnnx__TensorProto *wi_onnx_copy_tensor(wi_onnx_copier *copier, const WiOnnx__T
 /* ---- functions ---- */
 
 typedef struct wi_onnx_nodes {
-    wi_onnx_node **of; /* of the arena */
+    WiOnnx__NodeProto **of; /* of the arena */
     size_t count, room;
 } wi_onnx_nodes;
 
+/* Puts the nodes of functions in place of calls in the main graph; the network's model is a copy then. */
+weft_status wi_onnx_inline_model(wi_onnx_import *network);
 /* Appends the nodes to the list, with the nodes of functions of the model in place of calls. WEFT_ERROR_UNSUPPORTED: a
  * function calls itself, or the calls give too many nodes. */
 weft_status wi_onnx_inline(

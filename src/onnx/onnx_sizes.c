@@ -5,7 +5,7 @@
 
 #define BATCH 0x1p40
 /* Larger numbers are ends of slices ("to the end"), not sizes. A batch times a length is the only larger one. */
-#define MOST  0x1p60
+#define MOST 0x1p60
 
 static bool rest_is_small(double rest) {
     return fabs(rest) <= WI_LENGTH_REST;
@@ -77,5 +77,6 @@ int64_t wi_onnx_dimension(int64_t size) {
 }
 
 int64_t wi_onnx_symbol(int64_t dimension) {
-    return dimension < 0 && dimension > -(INT64_MAX / WI_BATCH_SYMBOL) ? -dimension * WI_BATCH_SYMBOL : dimension;
+    return dimension < 0 && dimension > -(INT64_MAX / WI_BATCH_SYMBOL) ? -dimension * WI_BATCH_SYMBOL
+                                                                       : dimension;
 }
