@@ -1,6 +1,5 @@
 /* See onnx_fold.h: the row of an operator, arrays of numbers, and types. */
 #include "onnx/onnx_fold.h"
-#include "graph/dtype.h"
 #include <math.h>
 #include <string.h>
 
@@ -70,9 +69,7 @@ bool wi_onnx_settle(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_numbers *made
         double *const v = &made->data[i];
         if (made->open && wi_onnx_is_open(*v)) continue;
         if (type == WI_ONNX_BOOL) *v = *v != 0;
-        if (type == WI_ONNX_FLOAT) *v = (double)(float)*v;
-        if (type == WI_ONNX_FLOAT16) *v = wi_dtype_nearest(WEFT_F16, *v);
-        if (type == WI_ONNX_BFLOAT16) *v = wi_dtype_nearest(WEFT_BF16, *v);
+        if (made->dtype == WEFT_F32) *v = (double)(float)*v;
         if (!of || of->dtype != WEFT_I32) continue;
         if (!(fabs(*v) <= 0x1p53)) {
             wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the whole number %g is beyond 2^53", *v);

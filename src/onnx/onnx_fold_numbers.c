@@ -1,4 +1,5 @@
 /* Elementwise operators on the host. */
+#include "graph/dtype.h"
 #include "onnx/onnx_fold.h"
 #include <math.h>
 #include <string.h>
@@ -212,8 +213,10 @@ static bool all_fit(
 }
 
 static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x, int type) {
+    const bool narrow = type == WI_ONNX_FLOAT16 || type == WI_ONNX_BFLOAT16;
     wi_onnx_numbers *const made = wi_onnx_new(n, type, x->rank, x->dims);
-    if (!made) return NULL;
+    /* Floats of 8 bits and less, which have rules of their own, are left to the device. */
+    if (!made || (made->dtype == WEFT_F32 && type != WI_ONNX_FLOAT && type != WI_ONNX_DOUBLE && !narrow)) return NULL;
     const bool whole = wi_onnx_is_whole(made), was_whole = wi_onnx_is_whole(x);
     made->open = x->open && made->dtype != WEFT_BOOL;
     for (size_t i = 0; i < made->count; i++) {
@@ -225,6 +228,8 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
                         : whole ? trunc(x->data[i])
                                 : x->data[i];
         if (opens && isnan(made->data[i])) return NULL;
+        if (narrow && !opens)
+            made->data[i] = wi_dtype_nearest(type == WI_ONNX_FLOAT16 ? WEFT_F16 : WEFT_BF16, made->data[i]);
     }
     if (was_whole && type == WI_ONNX_INT64) return made;
     if (!wi_onnx_settle(n, node, made)) return NULL;

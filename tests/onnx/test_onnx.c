@@ -94,7 +94,7 @@ static void give_value(wi_onnx_case *c, size_t index) {
     const weft_dtype dtype = numbers->dtype == WEFT_I32 ? WEFT_I64 : numbers->dtype;
     for (size_t i = 0; i < numbers->count; i++) {
         /* The largest i64 is no double. */
-        const double number = numbers->data[i] >= 0x1p63 ? 0x1p62 : numbers->data[i];
+        const double number = dtype == WEFT_I64 && numbers->data[i] >= 0x1p63 ? 0x1p62 : numbers->data[i];
         wi_format_of(dtype)->put(data, i, number);
     }
     c->known[index] = true;
