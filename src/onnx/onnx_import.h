@@ -7,7 +7,7 @@
 #define WI_ONNX_IMPORT_H
 
 #include "onnx/onnx_file.h"
-#include <uthash.h>
+#include "onnx/onnx_hash.h"
 
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {
@@ -22,6 +22,7 @@ typedef struct wi_onnx_value {
     int type;                           /* ONNX's number of the type of its elements; 0: not known */
     unsigned state_count;               /* states that were created of it */
     unsigned seen;                      /* by the walk of onnx_weights.c */
+    int hidden;                         /* inner graphs around a node that have a value of this name */
     bool is_active;                     /* depends on the values of the network's inputs */
     bool is_used;                       /* a node, or an output of the network, reads it */
     bool is_weight;                     /* a constant that stands in the place of a weight */
