@@ -214,7 +214,8 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
     const bool narrow = type == WI_ONNX_FLOAT16 || type == WI_ONNX_BFLOAT16;
     wi_onnx_numbers *const made = wi_onnx_new(n, type, x->rank, x->dims);
     /* Floats of 8 bits and less, which have rules of their own, are left to the device. */
-    if (!made || (made->dtype == WEFT_F32 && type != WI_ONNX_FLOAT && type != WI_ONNX_DOUBLE && !narrow)) return NULL;
+    if (!made || (made->dtype == WEFT_F32 && type != WI_ONNX_FLOAT && type != WI_ONNX_DOUBLE && !narrow))
+        return NULL;
     const bool whole = wi_onnx_is_whole(made), was_whole = wi_onnx_is_whole(x);
     made->open = x->open && made->dtype != WEFT_BOOL;
     for (size_t i = 0; i < made->count; i++) {

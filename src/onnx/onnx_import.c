@@ -262,9 +262,9 @@ static weft_status build_nodes(wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    const weft_onnx_options *options) {
-    *network = (wi_onnx_import){.graph = graph, .model = model, .options = options};
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
+    *network = (wi_onnx_import){.graph = graph, .file = file, .model = file->model, .options = options};
     wi_arena_init(&network->arena, NULL);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_onnx_inline_model(network));

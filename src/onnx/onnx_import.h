@@ -34,7 +34,8 @@ typedef struct wi_onnx_value {
 
 typedef struct wi_onnx_import {
     weft_graph *graph;
-    const WiOnnx__ModelProto *model;
+    const wi_onnx_file *file;
+    const WiOnnx__ModelProto *model;  /* of the file, with its functions inlined */
     const weft_onnx_options *options; /* only during wi_onnx_import_build */
     int version;                      /* of the standard operator set */
     wi_arena arena;
@@ -50,10 +51,10 @@ typedef struct wi_onnx_import {
     weft_status status; /* of the first node with an error, which is the thread's last one */
 } wi_onnx_import;
 
-/* The model is used until wi_onnx_import_clear. Errors: those of weft_onnx_load. *network is {0} before, and must be
+/* The file is used until wi_onnx_import_clear. Errors: those of weft_onnx_load. *network is {0} before, and must be
  * cleared also after an error. */
-weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    const weft_onnx_options *options);
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options);
 void wi_onnx_import_clear(wi_onnx_import *network);
 
 /* What wi_onnx_import_build consists of; onnx_order.c, onnx_inputs.c and onnx_weights.c. */
