@@ -11,6 +11,20 @@ struct wi_onnx_body {
     wi_onnx_copier copier;
 };
 
+/* Initializers of the body that stand in the places of weights. */
+static void mark_weights(wi_onnx_import *n, const wi_onnx_body *body) {
+    for (size_t i = 0; i < body->graph->n_node; i++) {
+        wi_onnx_node *const node = body->graph->node[i];
+        for (size_t k = 0; k < node->n_input; k++) {
+            wi_onnx_name *name;
+            HASH_FIND_STR(body->copier.names, node->input[k], name);
+            wi_onnx_value *const value =
+                name && name->is_fixed && name->to ? wi_onnx_find(n, name->to) : NULL;
+            if (value && value->stored) wi_onnx_mark_inner_weight(n, node, k, value);
+        }
+    }
+}
+
 static bool is_constant(wi_onnx_node *node) {
     return node->op_type && strcmp(node->op_type, "Constant") == 0 && (!node->domain || !node->domain[0]);
 }
@@ -22,6 +36,7 @@ static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
         wi_onnx_name *const name = wi_onnx_declare(c, body->graph->initializer[i]->name);
         if (!name) return WEFT_ERROR_MEMORY;
         name->is_fixed = true;
+        if (name->from[0] && !wi_onnx_find(n, name->from)) name->to = name->from;
         const WiOnnx__TensorProto *const stored = wi_onnx_copy_tensor(c, body->graph->initializer[i]);
         wi_onnx_value *const value = stored ? wi_onnx_add(n, stored->name) : NULL;
         wi_onnx_numbers shape;
@@ -50,6 +65,7 @@ wi_onnx_body *wi_onnx_body_open(wi_onnx_import *n, wi_onnx_node *node, const cha
     if (!body || n->status != WEFT_OK) return NULL;
     *body = (wi_onnx_body){.graph = given->g, .copier = {.n = n}};
     const weft_status status = make_fixed(n, body);
+    if (status == WEFT_OK) mark_weights(n, body);
     if (status == WEFT_OK) return body;
     if (n->status == WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
     wi_onnx_body_close(body);

@@ -292,8 +292,42 @@ static void test_loops(void **state) {
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "too many nodes");
 }
 
+/* A matrix in a body is one parameter, however many turns the loop has; one outside is, too. */
+static void test_weights(void **state) {
+    weft_onnx_model *loaded;
+    weft_graph *graph;
+    (void)state;
+    const size_t model = onnx_begin_model(&file);
+    onnx_input(&file, "x", "2 3");
+    onnx_wholes(&file, "turns", "", (const int64_t[]){3});
+    onnx_floats(&file, "outside", "3 3");
+    const size_t node = onnx_begin_node(&file, "Loop", "turns - x", "y");
+    const size_t attribute = begin_body(), body = onnx_begin(&file, 6);
+    onnx_input_typed(&file, "i", 7, "");
+    onnx_input_typed(&file, "c", 9, "");
+    onnx_input(&file, "v", "2 3");
+    onnx_floats(&file, "inside", "3 3");
+    onnx_node(&file, "Identity", "c", "goes");
+    onnx_node(&file, "MatMul", "v inside", "product");
+    onnx_node(&file, "MatMul", "product outside", "result");
+    onnx_output(&file, "goes");
+    onnx_output(&file, "result");
+    onnx_end(&file, body);
+    onnx_end(&file, attribute);
+    onnx_end(&file, node);
+    onnx_output(&file, "y");
+    onnx_end_model(&file, model);
+    assert_weft_ok(load(&loaded, &graph));
+    assert_int_equal(weft_graph_parameter_count(graph), 2);
+    assert_non_null(weft_graph_find(graph, "inside"));
+    assert_non_null(weft_graph_find(graph, "outside"));
+    weft_onnx_model_release(loaded);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_open_numbers), cmocka_unit_test(test_open_sizes),
-        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_functions), cmocka_unit_test(test_loops)};
+        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_functions), cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_weights)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
