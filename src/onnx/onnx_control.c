@@ -65,11 +65,10 @@ wi_onnx_body *wi_onnx_body_open(wi_onnx_import *n, wi_onnx_node *node, const cha
     if (!body || n->status != WEFT_OK) return NULL;
     *body = (wi_onnx_body){.graph = given->g, .copier = {.n = n}};
     const weft_status status = make_fixed(n, body);
-    if (status == WEFT_OK) mark_weights(n, body);
-    if (status == WEFT_OK) return body;
-    if (n->status == WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
-    wi_onnx_body_close(body);
-    return NULL;
+    if (status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
+    if (n->status != WEFT_OK) return NULL;
+    mark_weights(n, body);
+    return body;
 }
 
 const WiOnnx__GraphProto *wi_onnx_body_graph(const wi_onnx_body *body) {
@@ -105,10 +104,6 @@ bool wi_onnx_body_run(
     for (size_t i = 0; n->status == WEFT_OK && i < graph->n_output; i++)
         outputs[i] = wi_onnx_renamed(&body->copier, graph->output[i]->name);
     return n->status == WEFT_OK;
-}
-
-void wi_onnx_body_close(wi_onnx_body *body) {
-    if (body) HASH_CLEAR(hh, body->copier.names);
 }
 
 /* ---- numbers that decide ---- */
@@ -149,7 +144,6 @@ static weft_tensor *build_if(wi_onnx_import *n, wi_onnx_node *node) {
     const char **const outputs = body ? names(n, node, body->graph->n_output) : NULL;
     if (outputs && fits(n, node, body, 0, node->n_output) && wi_onnx_body_run(n, body, NULL, outputs))
         for (size_t i = 0; i < node->n_output; i++) wi_onnx_alias(n, node, i, outputs[i]);
-    wi_onnx_body_close(body);
     return NULL;
 }
 
@@ -247,14 +241,11 @@ static weft_tensor *build_loop(wi_onnx_import *n, wi_onnx_node *node) {
     turns loop = {.carried = node->n_input > 2 ? node->n_input - 2 : 0};
     loop.most = all < WI_ONNX_MOST_TURNS ? (size_t)(all > 0 ? all : 0) + 1 : WI_ONNX_MOST_TURNS;
     loop.body = n->status == WEFT_OK ? wi_onnx_body_open(n, node, "body") : NULL;
-    if (!fits(n, node, loop.body, 2 + loop.carried, 1 + node->n_output) ||
-        loop.body->graph->n_output < 1 + loop.carried) {
-        wi_onnx_body_close(loop.body);
+    if (!fits(n, node, loop.body, 2 + loop.carried, 1 + node->n_output)) return NULL;
+    if (loop.body->graph->n_output < 1 + loop.carried)
         return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "its graph has too few outputs");
-    }
     loop.parts = loop.body->graph->n_output - 1 - loop.carried;
     if (prepare(n, node, &loop)) run_loop(n, node, &loop, all, goes);
-    wi_onnx_body_close(loop.body);
     return NULL;
 }
 
@@ -330,7 +321,6 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
         scan.parts = scan.body->graph->n_output - scan.carried;
         if (prepare(n, node, &scan)) run_scan(n, node, &scan);
     }
-    wi_onnx_body_close(scan.body);
     return NULL;
 }
 

@@ -5,7 +5,7 @@
 #include "base/file_map.h"
 #include "base/memory.h"
 #include "onnx_model.pb-c.h"
-#include <weft/weft.h>
+#include <weft/onnx.h>
 
 /* An opened file: its messages, whose data of tensors stays where it lies in the mapped file. */
 typedef struct wi_onnx_file {

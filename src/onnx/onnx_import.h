@@ -7,7 +7,7 @@
 #define WI_ONNX_IMPORT_H
 
 #include "onnx/onnx_file.h"
-#include <uthash.h>
+#include "onnx/onnx_hash.h"
 
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {

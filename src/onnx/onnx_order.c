@@ -120,7 +120,8 @@ static void need(order *o, const char *name) {
     if (!value || value->hidden > 0) return;
     value->is_used = true;
     if (!value->maker) return;
-    if (wi_grow(NULL, (void **)&o->needs, &o->need_capacity, o->need_count + 1, sizeof *o->needs) != WEFT_OK)
+    if (wi_grow(o->n->arena.allocator, (void **)&o->needs, &o->need_capacity, o->need_count + 1,
+            sizeof *o->needs) != WEFT_OK)
         o->failed = true;
     else
         o->needs[o->need_count++] = value->place;
@@ -275,6 +276,6 @@ weft_status wi_onnx_register(wi_onnx_import *n) {
     WI_TRY(add_outputs(n, graph));
     order o = {.n = n};
     const weft_status status = place_all(&o, graph);
-    wi_release(NULL, o.needs);
+    wi_release(n->arena.allocator, o.needs);
     return status == WEFT_OK ? check_operators(n) : status;
 }

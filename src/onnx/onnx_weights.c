@@ -92,7 +92,8 @@ static void push(walk *w, wi_onnx_value *value) {
     const unsigned bit = w->vectors ? 1 : 2;
     if (!value || value->is_active || (value->seen & bit)) return;
     value->seen |= bit;
-    if (wi_grow(NULL, (void **)&w->stack, &w->capacity, w->count + 1, sizeof *w->stack) != WEFT_OK)
+    if (wi_grow(w->n->arena.allocator, (void **)&w->stack, &w->capacity, w->count + 1, sizeof *w->stack) !=
+        WEFT_OK)
         w->failed = true;
     else
         w->stack[w->count++] = value;
@@ -151,7 +152,7 @@ static void mark_nodes(walk *w, const WiOnnx__NodeProto *const *nodes, size_t co
 static weft_status mark_places(wi_onnx_import *n) {
     walk w = {.n = n};
     mark_nodes(&w, n->nodes, n->node_count, false);
-    wi_release(NULL, w.stack);
+    wi_release(n->arena.allocator, w.stack);
     return w.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
