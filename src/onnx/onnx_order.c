@@ -189,6 +189,13 @@ static weft_status place_all(order *o, const WiOnnx__GraphProto *graph) {
 
 /* ---- what the file asks for ---- */
 
+/* Does a node belong to the standard operator set? */
+static bool uses_standard_ops(const WiOnnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (!graph->node[i]->domain || !graph->node[i]->domain[0]) return true;
+    return false;
+}
+
 static weft_status check_versions(wi_onnx_import *n) {
     const WiOnnx__ModelProto *const model = n->model;
     if (model->ir_version < OLDEST_FORMAT || model->ir_version > NEWEST_FORMAT)
@@ -202,7 +209,7 @@ static weft_status check_versions(wi_onnx_import *n) {
             return wi_onnx_error(WEFT_ERROR_FORMAT, "there is no operator set %lld", (long long)set->version);
         n->version = (int)set->version;
     }
-    if (n->version == 0)
+    if (n->version == 0 && uses_standard_ops(model->graph))
         return wi_onnx_error(
             WEFT_ERROR_FORMAT, "the file does not say which version of the operator set it uses");
     if (n->version > NEWEST_OPSET && !n->options->any_opset)
