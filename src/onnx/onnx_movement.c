@@ -153,12 +153,23 @@ static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t 
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
 }
 
+/* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
+static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
+    int64_t end, int64_t step) {
+    const int64_t size = wi_onnx_symbol(weft_tensor_dimension(x, axis));
+    if (step != 1 || start < INT32_MIN || end < INT32_MIN)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
+    return weft_slice(x, axis, start, end == size || end >= INT32_MAX ? WEFT_END : end);
+}
+
 /* Numbers are attributes up to version 9, inputs from 10 on. */
 static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const bool old = wi_onnx_attribute(node, "starts") != NULL;
-    const wi_onnx_list starts = old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_list(n, node, 1, "starts");
-    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_list(n, node, 2, "ends");
+    const wi_onnx_list starts =
+        old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_sizes(n, node, 1, "starts");
+    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_sizes(n, node, 2, "ends");
     const wi_onnx_list axes = old                    ? wi_onnx_wholes(node, "axes")
                               : wi_onnx_has(node, 3) ? wi_onnx_get_list(n, node, 3, "axes")
                                                      : (wi_onnx_list){0};
@@ -169,7 +180,10 @@ static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
         const int64_t step = i < steps.count ? steps.of[i] : 1;
         if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
             return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
-        x = slice_axis(x, axis, starts.of[i], ends.of[i], step);
+        const bool open = wi_onnx_is_symbol(wi_onnx_symbol(weft_tensor_dimension(x, axis))) ||
+                          wi_onnx_is_symbol(starts.of[i]) || wi_onnx_is_symbol(ends.of[i]);
+        x = open ? slice_open(n, node, x, axis, starts.of[i], ends.of[i], step)
+                 : slice_axis(x, axis, starts.of[i], ends.of[i], step);
     }
     return n->status == WEFT_OK ? x : NULL;
 }
@@ -179,7 +193,4 @@ const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .
     {"Unsqueeze", .build = build_unsqueeze, .host = 1u << 1}, {"Transpose", .build = build_transpose},
     {"Expand", .build = build_expand, .host = 1u << 1}, {"Tile", .build = build_tile, .host = 1u << 1},
     {"Concat", .build = build_concat}, {"Split", .build = build_split, .host = 1u << 1},
-    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
-    {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
-    {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
-    {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};
+    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4}, {0}};

@@ -29,7 +29,8 @@ extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_
     wi_onnx_loss_ops[], wi_onnx_signal_ops[], wi_onnx_training_ops[], wi_onnx_layer_ops[],
     wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
 extern const wi_onnx_op wi_onnx_conv_ops[], wi_onnx_pool_ops[], wi_onnx_resize_ops[], wi_onnx_sample_ops[],
-    wi_onnx_norm_ops[], wi_onnx_attention_ops[], wi_onnx_einsum_ops[];
+    wi_onnx_norm_ops[], wi_onnx_attention_ops[], wi_onnx_einsum_ops[], wi_onnx_host_ops[],
+    wi_onnx_control_ops[], wi_onnx_sequence_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
 
@@ -94,6 +95,9 @@ weft_status wi_onnx_error(weft_status status, const char *format, ...) WI_PRINTF
 /* An axis from 0 on, of a rank; negative ones count from the end. */
 int wi_onnx_axis(int64_t axis, int rank);
 void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims);
+/* Shape, dtype and type of an input whose numbers need not be known. False: it is missing, after an error. */
+bool wi_onnx_describe(
+    wi_onnx_import *network, wi_onnx_node *node, size_t index, wi_onnx_numbers *description);
 /* Of ops that are computed on the host or not at all: an error. */
 weft_tensor *wi_onnx_unfolded(wi_onnx_import *network, wi_onnx_node *node);
 /* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */

@@ -3,8 +3,10 @@
 #include "onnx/onnx_build.h"
 #include <string.h>
 
+/* Norms of a sum of com.microsoft have another default. */
 static float epsilon_of(wi_onnx_node *node) {
-    return (float)wi_onnx_real(node, "epsilon", 1e-5);
+    const bool sums = strncmp(node->op_type, "Skip", 4) == 0 || strncmp(node->op_type, "Embed", 5) == 0;
+    return (float)wi_onnx_real(node, "epsilon", sums ? 1e-12 : 1e-5);
 }
 
 static weft_tensor *affine(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {

@@ -1,6 +1,7 @@
 /* LSTM, GRU and RNN of ONNX. Gates have another order there: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). What Weft's scans
  * do not have is built step by step (onnx_unrolled.c). */
 #include "onnx/onnx_recurrent.h"
+#include <math.h>
 #include <string.h>
 
 /* Which block of the file's weights comes at each place here. */
@@ -56,6 +57,10 @@ static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *n
         if (own->has_alpha && alphas && alpha < alphas->n_floats)
             own->alpha = (double)alphas->floats[alpha++];
         if (own->has_beta && betas && beta < betas->n_floats) own->beta = (double)betas->floats[beta++];
+        if (isnan(own->alpha) || isnan(own->beta))
+            return wi_onnx_fail(
+                       n, node, WEFT_ERROR_UNSUPPORTED, "its activation %zu needs an alpha or a beta", i),
+                   false;
     }
     return true;
 }

@@ -67,7 +67,11 @@ static weft_tensor *sample(const sampler *s, weft_tensor *x, weft_tensor *const 
     int64_t dims[4];
     int count = 1;
     for (int d = 0; d < s->axes; d++) {
-        weft_tensor *const at = move_inside(s, d, s->taps == 1 ? weft_round(p[d]) : p[d]);
+        /* A cubic window at the border has its own elements moved inside, not its position, as in PyTorch. */
+        const bool moves = s->taps < 4 || s->outside != BORDER;
+        weft_tensor *const own = s->taps == 1 ? weft_round(p[d]) : p[d], *const at =
+                                                                             moves ? move_inside(s, d, own)
+                                                                                   : own;
         weft_tensor *const base = s->taps == 1 ? at : weft_floor(at), *const t = weft_sub(at, base);
         for (int k = 0; k < s->taps; k++) {
             weft_tensor *inside;
@@ -81,8 +85,8 @@ static weft_tensor *sample(const sampler *s, weft_tensor *x, weft_tensor *const 
     for (int i = 0; i < count; i++) {
         weft_tensor *at = NULL, *factor = NULL;
         for (int d = 0, rest = i; d < s->axes; d++, rest /= s->taps) {
-            weft_tensor *const own = index[d][rest % s->taps];
-            at = at ? weft_add(weft_mul_number(at, (double)s->size[d]), own) : own;
+            weft_tensor *const tap = index[d][rest % s->taps];
+            at = at ? weft_add(weft_mul_number(at, (double)s->size[d]), tap) : tap;
             factor = times(factor, weight[d][rest % s->taps]);
         }
         weft_tensor *const value = times(weft_gather(x, 3, weft_expand(at, 4, dims)), factor);

@@ -1,11 +1,14 @@
 /* Recurrent operators of ONNX whose activations, clip, input_forget or peepholes Weft's scans do not have: each step has its own nodes. */
 #include "onnx/onnx_recurrent.h"
+#include <math.h>
 #include <string.h>
 
+/* NAN: texts and implementations of ONNX differ in the default. */
 static const wi_onnx_activation activations[] = {{.name = "Relu"}, {.name = "Tanh"}, {.name = "Sigmoid"},
-    {.name = "Softsign"}, {.name = "Softplus"}, {"Affine", true, true, 1, 0},
-    {"LeakyRelu", true, false, 0.01, 0}, {"ThresholdedRelu", true, false, 1, 0},
-    {"ScaledTanh", true, true, 1, 1}, {"HardSigmoid", true, true, 0.2, 0.5}, {"Elu", true, false, 1, 0}};
+    {.name = "Softsign"}, {.name = "Softplus"}, {"Affine", true, true, (double)NAN, (double)NAN},
+    {"LeakyRelu", true, false, 0.01, 0}, {"ThresholdedRelu", true, false, (double)NAN, 0},
+    {"ScaledTanh", true, true, (double)NAN, (double)NAN}, {"HardSigmoid", true, true, 0.2, 0.5},
+    {"Elu", true, false, 1, 0}};
 
 bool wi_onnx_find_activation(wi_onnx_activation *activation, const char *name, size_t length) {
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
