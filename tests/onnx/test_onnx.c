@@ -109,7 +109,8 @@ static weft_status read_case(wi_onnx_case *c, const char *folder) {
     const WiOnnx__GraphProto *const graph = status == WEFT_OK ? c->file.model->graph : NULL;
     for (size_t i = 0; graph && i < c->input_count && i < graph->n_input; i++) {
         WI_TRY(check_type(&c->inputs[i], graph->input[i]));
-        if (getenv("WEFT_ONNX_KNOWN") || c->inputs[i].count == 0 || is_of_host(graph, graph->input[i]->name)) give_value(c, i);
+        if (getenv("WEFT_ONNX_KNOWN") || c->inputs[i].count == 0 || is_of_host(graph, graph->input[i]->name))
+            give_value(c, i);
     }
     for (size_t i = 0; graph && i < c->output_count && i < graph->n_output; i++)
         WI_TRY(check_type(&c->outputs[i], graph->output[i]));
