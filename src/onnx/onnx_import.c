@@ -15,13 +15,14 @@ wi_onnx_value *wi_onnx_find(const wi_onnx_import *n, const char *name) {
 }
 
 wi_onnx_value *wi_onnx_add(wi_onnx_import *n, const char *name) {
+    wi_arena *const arena = &n->arena;
     wi_onnx_value *value = wi_onnx_find(n, name);
     if (value) return value;
-    value = wi_arena_take(&n->arena, sizeof *value);
+    value = wi_arena_take(arena, sizeof *value);
     if (!value) return NULL;
     *value = (wi_onnx_value){.name = name};
     HASH_ADD_KEYPTR(hh, n->values, value->name, strlen(value->name), value);
-    return value;
+    return value->hh.tbl ? value : NULL;
 }
 
 /* ---- inputs of nodes ---- */
@@ -205,9 +206,10 @@ static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
     static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_activation_ops,
         wi_onnx_integer_ops, wi_onnx_reduce_ops, wi_onnx_index_ops, wi_onnx_block_ops, wi_onnx_quantised_ops,
-        wi_onnx_loss_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops, wi_onnx_conv_ops,
-        wi_onnx_pool_ops, wi_onnx_resize_ops, wi_onnx_sample_ops, wi_onnx_norm_ops, wi_onnx_attention_ops,
-        wi_onnx_einsum_ops, wi_onnx_host_ops, wi_onnx_control_ops, wi_onnx_sequence_ops};
+        wi_onnx_loss_ops, wi_onnx_signal_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops,
+        wi_onnx_conv_ops, wi_onnx_pool_ops, wi_onnx_resize_ops, wi_onnx_sample_ops, wi_onnx_norm_ops,
+        wi_onnx_attention_ops, wi_onnx_einsum_ops, wi_onnx_host_ops, wi_onnx_control_ops,
+        wi_onnx_sequence_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;
@@ -263,10 +265,10 @@ static weft_status build_nodes(wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    const weft_onnx_options *options) {
-    *network = (wi_onnx_import){.graph = graph, .model = model, .options = options};
-    wi_arena_init(&network->arena, NULL);
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
+    *network = (wi_onnx_import){.graph = graph, .file = file, .model = file->model, .options = options};
+    wi_arena_init(&network->arena, file->arena.allocator);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_onnx_inline_model(network));
     WI_TRY(wi_onnx_register(network));
@@ -278,7 +280,6 @@ weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, con
 }
 
 void wi_onnx_import_clear(wi_onnx_import *network) {
-    HASH_CLEAR(hh, network->values);
     wi_arena_clear(&network->arena);
     *network = (wi_onnx_import){0};
 }
