@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* MOST_BYTES: of all numbers of a file. MOST_WORK: numbers that nodes of a file read. What is beyond is left to builders. */
-enum { MOST_BYTES = 1 << 29, MOST_WORK = 1 << 28 };
+/* MOST_BYTES: of all numbers of a file. MOST_WORK: numbers that nodes of a file read. Beyond these, nodes that read or make
+ * more than FEW numbers are left to their builders. */
+enum { MOST_BYTES = 1 << 29, MOST_WORK = 1 << 28, FEW = 256 };
 
 int wi_onnx_type_number(const wi_onnx_numbers *x) {
     if (x->type > 0) return x->type;
@@ -41,7 +42,7 @@ static wi_onnx_numbers *shaped(
 wi_onnx_numbers *wi_onnx_new_like(
     wi_onnx_import *n, const wi_onnx_numbers *like, int rank, const int64_t *dims) {
     wi_onnx_numbers *const made = shaped(n, like, rank, dims);
-    if (made && n->arena.bytes > MOST_BYTES) return NULL;
+    if (made && made->count > FEW && n->arena.bytes > MOST_BYTES) return NULL;
     if (made) made->data = wi_arena_take(&n->arena, (made->count + 1) * sizeof *made->data);
     return made && made->data ? made : NULL;
 }
@@ -173,13 +174,16 @@ bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
     if (!row || n->status != WEFT_OK) return n->status != WEFT_OK;
     const wi_onnx_numbers **const in =
         wi_arena_take(&n->arena, (node->n_input + WI_ONNX_MOST_NAMED) * sizeof(const wi_onnx_numbers *));
+    size_t read = 0;
     for (size_t i = 0; in && i < node->n_input; i++) {
         const bool hidden = i < 32 && row->hidden >> i & 1;
         in[i] = typed(n, node, i);
-        n->folded += in[i] ? in[i]->count : 0;
+        read += in[i] ? in[i]->count : 0;
         if (!in[i] && !hidden && (wi_onnx_has(node, i) || i < row->least)) return false;
     }
-    if (!in || n->folded > MOST_WORK || node->n_input < row->least || node->n_output == 0) return false;
+    if (!in || node->n_input < row->least || node->n_output == 0) return false;
+    n->folded += read;
+    if (n->folded > MOST_WORK && read > FEW) return false;
     const wi_onnx_numbers *const made = row->fold(n, node, in);
     if (made && n->status == WEFT_OK) wi_onnx_set_numbers(n, node, 0, made);
     if (made && made->type) wi_onnx_set_type(n, node, 0, made->type);
