@@ -8,8 +8,9 @@
 
 #include "onnx/onnx_types.h"
 
-/* WI_ONNX_MOST_NUMBERS: of a result. WI_ONNX_MOST_NAMED: inputs that a function may ask for by their index. */
-enum { WI_ONNX_MOST_NUMBERS = 1 << 20, WI_ONNX_MOST_NAMED = 8 };
+/* WI_ONNX_MOST_NUMBERS: of a result. WI_ONNX_FEW_NUMBERS: so many are computed however much was computed before, as shapes are.
+ * WI_ONNX_MOST_NAMED: inputs that a function may ask for by their index. */
+enum { WI_ONNX_MOST_NUMBERS = 1 << 20, WI_ONNX_FEW_NUMBERS = 256, WI_ONNX_MOST_NAMED = 8 };
 
 /* What is computed of one number, or of two. From WI_ONNX_EQUAL to WI_ONNX_IS_NAN the result is bool. */
 typedef enum wi_onnx_rule {
@@ -77,7 +78,7 @@ extern const wi_onnx_fold_row wi_onnx_number_folds[], wi_onnx_source_folds[], wi
     wi_onnx_index_folds[], wi_onnx_reduce_folds[];
 
 /* NULL: the operator is not computed on the host. */
-const wi_onnx_fold_row *wi_onnx_fold_row_of(wi_onnx_node *node);
+const wi_onnx_fold_row *wi_onnx_fold_row_in(const wi_onnx_fold_row *list, wi_onnx_node *node);
 /* Records WEFT_ERROR_SHAPE; returns NULL. */
 wi_onnx_numbers *wi_onnx_misfit(wi_onnx_import *network, wi_onnx_node *node, const char *what);
 
