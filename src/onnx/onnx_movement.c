@@ -171,6 +171,8 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
         for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
         return parts[0];
     }
+    if (all == 0)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size has only equal parts");
     if (!read_parts(&sizes, node, all, count))
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not fit to axis %d", axis);
     int64_t begin = 0;
