@@ -210,8 +210,12 @@ static weft_tensor *build_max_pool(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_cast(pool(n, node, weft_cast(x, WEFT_F32), POOL_MAX), weft_tensor_dtype(x));
 }
 
+weft_tensor *wi_onnx_average_pool(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x) {
+    return pool(n, node, x, POOL_AVERAGE);
+}
+
 static weft_tensor *build_average_pool(wi_onnx_import *n, wi_onnx_node *node) {
-    return pool(n, node, wi_onnx_get(n, node, 0), POOL_AVERAGE);
+    return wi_onnx_average_pool(n, node, wi_onnx_get(n, node, 0));
 }
 
 static weft_tensor *build_lp_pool(wi_onnx_import *n, wi_onnx_node *node) {
