@@ -51,7 +51,8 @@ static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const int axis = x ? wi_onnx_axis_of(n, node, x, 0) : -1;
     if (axis < 0) return NULL;
-    const bool is_table = axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32;
+    const bool is_table = axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32 &&
+                          wi_onnx_fixed_size(x, 0) > 0 && wi_onnx_fixed_size(x, 1) > 0;
     weft_tensor *const index =
         is_table && !wi_onnx_known(n, node, 1) ? wi_onnx_get(n, node, 1) : index_of(n, node, 1, x, axis);
     if (!index) return NULL;
