@@ -236,9 +236,10 @@ static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
                           ? (dims[d + 2] - 1) * w.stride[d] + w.size[d] - w.before[d] - w.after[d]
                           : 0;
     for (int d = 0; d < w.axes + 2; d++) {
-        all *= dims[d];
+        all = d > 1 && dims[d] > INT32_MAX / (all < 0 ? -all : all + 1) ? 0 : all * dims[d];
         if (wanted.count == w.axes + 2) after[d] = wi_onnx_dimension(wanted.of[d]) - dims[d];
-        if ((d > 1 && dims[d] < 1) || after[d] < 0 || (wanted.count != 0 && wanted.count != w.axes + 2))
+        if (all == 0 || (d > 1 && dims[d] < 1) || after[d] < 0 ||
+            (wanted.count != 0 && wanted.count != w.axes + 2))
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
                 "it needs an image of fixed size, and an output_shape that is not smaller");
     }
