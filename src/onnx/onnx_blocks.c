@@ -81,9 +81,10 @@ static weft_tensor *build_center_crop_pad(wi_onnx_import *n, wi_onnx_node *node)
     if (shape.count != count)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its shape has %d of %d sizes", shape.count, count);
     for (int i = 0; i < count; i++) {
-        const int64_t size = wi_onnx_fixed_size(x, axes[i]), more = shape.of[i] - size;
+        const int64_t size = wi_onnx_fixed_size(x, axes[i]);
         if (size == 0 || shape.of[i] < 1 || shape.of[i] > INT32_MAX)
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its sizes must be fixed, and 1 or more");
+        const int64_t more = shape.of[i] - size;
         before[axes[i]] = more / 2; /* toward 0 */
         after[axes[i]] = more - more / 2;
     }
