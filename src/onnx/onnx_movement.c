@@ -1,33 +1,41 @@
 /* Shapes, slices and indices of ONNX. */
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_build.h"
 #include <string.h>
 
 /* ---- other shapes ---- */
 
-/* A dimension of -1 becomes what the others leave of `all` elements. */
-static void fill_dims(int64_t *dims, int rank, int64_t all) {
-    int64_t known = 1;
-    for (int d = 0; d < rank; d++) known *= dims[d] == -1 ? 1 : dims[d];
+/* How many elements, with the batch as -1 and the length as its symbol. False: too many for 64 bits. */
+static bool count_elements(int64_t *all, int rank, const int64_t *dims) {
+    *all = 1;
     for (int d = 0; d < rank; d++)
-        if (dims[d] == -1 && known > 0) dims[d] = all / known;
+        if (__builtin_mul_overflow(*all, dims[d], all)) return false;
+    return true;
 }
 
-/* 0 in a shape is the dimension of x. */
+/* 0 in a shape is the dimension of x, and -1 is what the others leave of the elements. */
 static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    wi_onnx_list shape =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
-    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all = 1;
+    const wi_onnx_list shape =
+        wi_onnx_has(node, 1) ? wi_onnx_get_sizes(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
+    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all, known;
+    const bool zero_is_zero = wi_onnx_whole(node, "allowzero", 0) != 0;
+    int inferred = -1;
     if (!x || n->status != WEFT_OK) return NULL;
     if (shape.count > WEFT_MAX_RANK)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape has %d dimensions", shape.count);
     wi_onnx_dims(x, own);
-    for (int d = 0; d < weft_tensor_rank(x); d++) all *= own[d];
-    for (int d = 0; d < shape.count; d++)
-        if (shape.of[d] == 0 && !wi_onnx_whole(node, "allowzero", 0) && d < weft_tensor_rank(x))
-            shape.of[d] = own[d];
-    memcpy(dims, shape.of, sizeof dims);
-    fill_dims(dims, shape.count, all);
+    for (int d = 0; d < shape.count; d++) {
+        const bool same = shape.of[d] == 0 && !zero_is_zero;
+        if (shape.of[d] < -1 || (shape.of[d] == -1 && inferred >= 0) || (same && d >= weft_tensor_rank(x)))
+            return wi_onnx_fail(
+                n, node, WEFT_ERROR_SHAPE, "the shape has %lld as dimension %d", (long long)shape.of[d], d);
+        dims[d] = same ? own[d] : shape.of[d] == -1 ? 1 : wi_onnx_dimension(shape.of[d]);
+        if (shape.of[d] == -1) inferred = d;
+    }
+    if (!count_elements(&all, weft_tensor_rank(x), own) || !count_elements(&known, shape.count, dims) ||
+        (inferred >= 0 && (known == 0 || all % known != 0)))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape does not fit the input");
+    if (inferred >= 0) dims[inferred] = all / known;
     return weft_reshape_shape(x, shape.count, dims);
 }
 
@@ -84,7 +92,7 @@ static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
 /* Broadcast in both directions: a dimension of 1 in the shape leaves that of x. */
 static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list shape = wi_onnx_get_list(n, node, 1, "the shape");
+    const wi_onnx_list shape = wi_onnx_get_sizes(n, node, 1, "the shape");
     int64_t dims[WEFT_MAX_RANK];
     if (!x || n->status != WEFT_OK) return NULL;
     const int own = weft_tensor_rank(x), rank = own > shape.count ? own : shape.count;
@@ -93,7 +101,7 @@ static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     for (int d = 0; d < rank; d++) {
         const int64_t mine = d >= rank - own ? weft_tensor_dimension(x, d - (rank - own)) : 1;
         const int64_t asked = d >= rank - shape.count ? shape.of[d - (rank - shape.count)] : 1;
-        dims[d] = asked == 1 ? mine : asked;
+        dims[d] = asked == 1 ? mine : wi_onnx_dimension(asked);
     }
     return weft_expand(x, rank, dims);
 }
@@ -106,12 +114,46 @@ static weft_tensor *build_tile(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- parts ---- */
 
+/* Weft has no tensors without elements: a part of x that has none along an axis is numbers of the host, none of them. */
+static weft_tensor *set_empty(
+    wi_onnx_import *n, wi_onnx_node *node, size_t index, const weft_tensor *x, int axis) {
+    wi_onnx_numbers *const none = wi_arena_take(&n->arena, sizeof *none + sizeof *none->data);
+    if (!none) return wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
+    *none = (wi_onnx_numbers){
+        .dtype = weft_tensor_dtype(x), .rank = weft_tensor_rank(x), .data = (double *)(none + 1)};
+    for (int d = 0; d < none->rank; d++) {
+        none->dims[d] = d == axis ? 0 : wi_onnx_fixed_size(x, d);
+        if (d != axis && none->dims[d] == 0)
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a part without elements has an open size");
+    }
+    wi_onnx_set_numbers(n, node, index, none);
+    return NULL;
+}
+
 static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor **const parts = wi_arena_take(&n->arena, node->n_input * sizeof(weft_tensor *));
-    for (size_t i = 0; parts && i < node->n_input; i++) parts[i] = wi_onnx_get(n, node, i);
-    return parts && n->status == WEFT_OK
-               ? weft_concat(parts, node->n_input, (int)wi_onnx_whole(node, "axis", 0))
-               : NULL;
+    weft_tensor **const parts = wi_arena_take(&n->arena, (node->n_input + 1) * sizeof(weft_tensor *));
+    size_t count = 0;
+    for (size_t i = 0; parts && i < node->n_input; i++) {
+        const wi_onnx_numbers *const known = wi_onnx_known(n, node, i);
+        if (!known || known->count > 0) parts[count++] = wi_onnx_get(n, node, i);
+    }
+    const int axis = count > 0 && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, parts[0], 1) : -1;
+    return axis >= 0 ? weft_concat(parts, count, axis) : NULL;
+}
+
+/* The sizes of parts. Without any, parts are equal, and the last one may be smaller. False: they do not fit. */
+static bool read_parts(wi_onnx_list *sizes, wi_onnx_node *node, int64_t all, size_t count) {
+    const int64_t part = (all + (int64_t)count - 1) / (int64_t)count;
+    const int given = sizes->count;
+    int64_t rest = all;
+    if (given > 0 && (size_t)given != count) return false;
+    if (wi_onnx_whole(node, "num_outputs", (int64_t)count) != (int64_t)count) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (given == 0) sizes->of[i] = i + 1 < count ? part : rest;
+        if (sizes->of[i] < 0 || sizes->of[i] > rest) return false;
+        rest -= sizes->of[i];
+    }
+    return rest == 0;
 }
 
 static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
@@ -119,125 +161,85 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_list sizes =
         wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "sizes") : wi_onnx_wholes(node, "split");
     const size_t count = node->n_output;
-    if (!x || n->status != WEFT_OK) return NULL;
-    if (count > sizeof parts / sizeof *parts)
+    const int axis = x && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, x, 0) : -1;
+    if (axis < 0) return NULL;
+    if (count > sizeof parts / sizeof *parts || count == 0)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has %zu outputs", count);
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    /* Without sizes parts are equal, and the last one may be smaller. */
-    const int64_t all = weft_tensor_dimension(x, axis), part = (all + (int64_t)count - 1) / (int64_t)count;
-    for (size_t i = 0; sizes.count == 0 && i < count; i++)
-        sizes.of[i] = i + 1 < count ? part : all - part * (int64_t)i;
-    if (weft_split_sizes(x, axis, sizes.of, count, parts) != WEFT_OK) return NULL;
-    for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
-    return parts[0];
+    const int64_t all = wi_onnx_fixed_size(x, axis);
+    if (all == 0 && sizes.count == 0) {
+        if (weft_split(x, axis, count, parts) != WEFT_OK) return NULL;
+        for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
+        return parts[0];
+    }
+    if (all == 0)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size has only equal parts");
+    if (!read_parts(&sizes, node, all, count))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not fit to axis %d", axis);
+    int64_t begin = 0;
+    for (size_t i = 0; i < count; begin += sizes.of[i++]) {
+        if (sizes.of[i] == 0)
+            set_empty(n, node, i, x, axis);
+        else
+            wi_onnx_set(n, node, i, weft_slice(x, axis, begin, begin + sizes.of[i]));
+    }
+    return NULL;
 }
 
-/* Of one axis. A negative step turns it around first. */
-static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+/* Of one axis. A negative step turns it around first. An axis without elements is left as it is, and *empty says which. */
+static weft_tensor *slice_axis(
+    weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step, int *empty) {
     const int64_t size = weft_tensor_dimension(x, axis);
     const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
     start = start < 0 ? start + size : start;
     end = end < 0 ? (end < -size ? low : end + size) : end;
     start = start < low ? low : start > high ? high : start;
     end = end < low ? low : end > high ? high : end;
+    step = step < -INT32_MAX ? -INT32_MAX : step;
+    if (step > 0 ? start >= end : start <= end) return *empty = axis, x;
     if (step > 0) return weft_slice_step(x, axis, start, end, step);
     x = weft_flip_axes(x, (const int64_t[]){axis, WEFT_END});
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
+}
+
+/* Larger numbers than this say "to the end". */
+enum { LARGEST_SIZE = 1 << 29 };
+
+/* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
+static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
+    int64_t end, int64_t step) {
+    const int64_t size = wi_onnx_symbol(weft_tensor_dimension(x, axis));
+    if (step != 1 || start < INT32_MIN || end < INT32_MIN)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
+    const bool to_end = end == size || (end >= LARGEST_SIZE && !wi_onnx_is_symbol(end));
+    return weft_slice(x, axis, start, to_end ? WEFT_END : end);
 }
 
 /* Numbers are attributes up to version 9, inputs from 10 on. */
 static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const bool old = wi_onnx_attribute(node, "starts") != NULL;
-    const wi_onnx_list starts = old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_list(n, node, 1, "starts");
-    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_list(n, node, 2, "ends");
+    const wi_onnx_list starts =
+        old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_sizes(n, node, 1, "starts");
+    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_sizes(n, node, 2, "ends");
     const wi_onnx_list axes = old                    ? wi_onnx_wholes(node, "axes")
                               : wi_onnx_has(node, 3) ? wi_onnx_get_list(n, node, 3, "axes")
                                                      : (wi_onnx_list){0};
     const wi_onnx_list steps =
         wi_onnx_has(node, 4) ? wi_onnx_get_list(n, node, 4, "steps") : (wi_onnx_list){0};
+    int empty = -1;
     for (int i = 0; x && n->status == WEFT_OK && i < starts.count; i++) {
         const int axis = wi_onnx_axis(i < axes.count ? axes.of[i] : i, weft_tensor_rank(x));
         const int64_t step = i < steps.count ? steps.of[i] : 1;
         if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
             return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
-        x = slice_axis(x, axis, starts.of[i], ends.of[i], step);
+        const bool open = wi_onnx_is_symbol(wi_onnx_symbol(weft_tensor_dimension(x, axis))) ||
+                          wi_onnx_is_symbol(starts.of[i]) || wi_onnx_is_symbol(ends.of[i]);
+        x = open ? slice_open(n, node, x, axis, starts.of[i], ends.of[i], step)
+                 : slice_axis(x, axis, starts.of[i], ends.of[i], step, &empty);
     }
+    if (x && empty >= 0 && n->status == WEFT_OK) return set_empty(n, node, 0, x, empty);
     return n->status == WEFT_OK ? x : NULL;
-}
-
-static weft_tensor *build_pad(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list pads =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "pads") : wi_onnx_wholes(node, "pads");
-    const double value = wi_onnx_get_number(n, node, 2, wi_onnx_real(node, "value", 0));
-    if (!x || n->status != WEFT_OK) return NULL;
-    if (pads.count != 2 * weft_tensor_rank(x) || wi_onnx_has(node, 3))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs two numbers for each axis");
-    const weft_pad_mode mode = wi_onnx_says(node, "mode", "reflect") ? WEFT_PAD_REFLECT
-                               : wi_onnx_says(node, "mode", "edge")  ? WEFT_PAD_EDGE
-                               : wi_onnx_says(node, "mode", "wrap")  ? WEFT_PAD_WRAP
-                                                                     : WEFT_PAD_CONSTANT;
-    for (int i = 0; i < pads.count; i++)
-        if (pads.of[i] < 0)
-            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "negative padding is not supported");
-    return weft_pad(x, pads.of, pads.of + weft_tensor_rank(x), mode, value);
-}
-
-/* Keeps what is above or below a diagonal. */
-static weft_tensor *build_trilu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int64_t diagonal = (int64_t)wi_onnx_get_number(n, node, 1, 0);
-    if (!x || n->status != WEFT_OK) return NULL;
-    return wi_onnx_whole(node, "upper", 1) ? weft_triu(x, diagonal) : weft_tril(x, diagonal);
-}
-
-static weft_tensor *build_cumsum(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double axis = wi_onnx_get_number(n, node, 1, 0);
-    if (!x || n->status != WEFT_OK) return NULL;
-    return weft_cumsum_with(
-        x, (int)axis, wi_onnx_whole(node, "exclusive", 0) != 0, wi_onnx_whole(node, "reverse", 0) != 0);
-}
-
-/* ---- indices ---- */
-
-/* Indices, of which the host's may count from the end of an axis of `size` elements. */
-static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, int64_t size) {
-    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
-    wi_onnx_bound(n, node, 1, size);
-    if (!known) return wi_onnx_get(n, node, 1);
-    wi_onnx_numbers index = *known;
-    index.data = wi_arena_take(&n->arena, (known->count + 1) * sizeof *index.data);
-    if (!index.data) return wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "no memory");
-    for (size_t i = 0; i < known->count; i++)
-        index.data[i] = known->data[i] + (known->data[i] < 0 ? (double)size : 0);
-    return wi_onnx_array(n, &index);
-}
-
-/* Rows of a table by whole numbers; an index of rank 0 takes the axis away. */
-static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    if (axis < 0 || axis >= weft_tensor_rank(x))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
-    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
-    if (!index) return NULL;
-    if (axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32 &&
-        weft_tensor_rank(index) > 0)
-        return weft_embedding_with(x, index);
-    return weft_index_select(x, axis, index);
-}
-
-static weft_tensor *build_gather_elements(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    if (axis < 0 || axis >= weft_tensor_rank(x))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
-    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
-    return index ? weft_gather(x, axis, index) : NULL;
 }
 
 const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .host = 1u << 1},
@@ -245,10 +247,4 @@ const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .
     {"Unsqueeze", .build = build_unsqueeze, .host = 1u << 1}, {"Transpose", .build = build_transpose},
     {"Expand", .build = build_expand, .host = 1u << 1}, {"Tile", .build = build_tile, .host = 1u << 1},
     {"Concat", .build = build_concat}, {"Split", .build = build_split, .host = 1u << 1},
-    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
-    {"Pad", .build = build_pad, .host = 1u << 1 | 1u << 2 | 1u << 3},
-    {"Gather", .build = build_gather, .weights = 1u << 0}, {"GatherElements", .build = build_gather_elements},
-    {"Trilu", .build = build_trilu, .host = 1u << 1}, {"CumSum", .build = build_cumsum, .host = 1u << 1},
-    {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
-    {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
-    {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};
+    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4}, {0}};
