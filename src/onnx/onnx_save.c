@@ -52,13 +52,12 @@ static const wi_export_row *row_of(const wi_export *e, const weft_tensor *y) {
 
 /* The tensor that is written instead of y; NULL: none. */
 static weft_tensor *replacement(const weft_tensor *given, const wi_export_row *row) {
-    weft_tensor *const y = (weft_tensor *)given, *leaves[WI_COMPOSED_LEAVES] = {NULL};
+    weft_tensor *const y = (weft_tensor *)given;
     const wi_op *const op = y->op;
     if (row && (row->name || row->emit || row->emit_image)) return NULL;
     if (row) return row->rewrite(y);
     if ((op->kind == WI_VIEW && op->view == wi_same_view) || op->fail_label) return y->inputs[0];
-    if (op->kind == WI_COMPOSITE) return op->lower(y, true);
-    return op->kind == WI_KERNEL && op->composed ? op->composed(y, leaves) : NULL;
+    return op->kind == WI_COMPOSITE ? op->lower(y, true) : NULL;
 }
 
 /* ---- the order of nodes ---- */

@@ -160,7 +160,7 @@ typedef struct wi_export_row {
     wi_export_value *(*emit_image)(
         wi_export *e, weft_tensor *y); /* the same, whose result is as from wi_export_first */
     bool (*fits)(const wi_export *e, const weft_tensor *y); /* NULL: every node does */
-    /* Otherwise: nodes that compute y. NULL: those of wi_op.lower or wi_op.composed. */
+    /* Otherwise: nodes that compute y. NULL: those of wi_op.lower. */
     weft_tensor *(*rewrite)(weft_tensor *y);
 } wi_export_row;
 extern const wi_export_row wi_export_elementwise_rows[], wi_export_movement_rows[], wi_export_layer_rows[],

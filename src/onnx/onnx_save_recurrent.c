@@ -1,6 +1,6 @@
 /* LSTM, GRU and RNN in ONNX. A scan of Weft gets the products of its inputs. The nodes that compute them are a linear map, whose weight and
  * biases the op of ONNX has itself, with the gates in another order: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). The
- * initializers of the file have this order. */
+ * initializers of the file have this order. Weights that are computed are put in this order by nodes. */
 #include "onnx/onnx_save.h"
 #include "ops/recurrent/recurrent_scan.h"
 
@@ -10,7 +10,7 @@ static const int *order_of(wi_cell cell) {
     return cell == WI_CELL_LSTM ? lstm : cell <= WI_CELL_GRU_RESET_FIRST ? gru : rnn;
 }
 
-/* What the op of ONNX reads. Biases are parameters, or NULL for zeros. */
+/* What the op of ONNX reads. Biases are NULL for zeros. */
 typedef struct layer {
     weft_tensor *x, *w, *bias, *bias_hidden;
     const int *order;
@@ -23,20 +23,15 @@ static weft_tensor *input_of(const wi_export *e, const weft_tensor *y, int index
     return wi_export_resolve(e, y->inputs[index]);
 }
 
-static bool is_variable(const weft_tensor *x, int rank) {
-    return x->variable && x->shape.rank == rank && x->dtype == WEFT_F32;
-}
-
-/* Is x a slice of the first axis of a parameter? Returns the parameter. */
+/* Is x a slice of the first axis of a vector? Returns the vector. */
 static weft_tensor *sliced(const wi_export *e, weft_tensor *x, int64_t start, int64_t size) {
     if (x->op != &wi_op_slice || x->attributes->slice.axis != 0 || x->attributes->slice.start != start ||
         x->shape.dims[0] != size)
         return NULL;
-    weft_tensor *const whole = input_of(e, x, 0);
-    return is_variable(whole, 1) ? whole : NULL;
+    return input_of(e, x, 0);
 }
 
-/* The bias is a parameter, or the sum of both; of a GRU, the second is a slice of a parameter and padded with zeros. */
+/* The bias is one vector, or the sum of both; of a GRU, the second is a slice of a vector and padded with zeros. */
 static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last) {
     weft_tensor *hidden = NULL;
     if (sum && sum->op == &wi_op_add) {
@@ -45,10 +40,9 @@ static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_ten
     } else {
         l->bias = sum;
     }
-    if (l->bias && !is_variable(l->bias, 1)) return false;
     if (!last) {
         l->bias_hidden = hidden;
-        return !hidden || is_variable(hidden, 1);
+        return true;
     }
     l->bias_hidden = sliced(e, last, 2 * l->units, l->units);
     if (!hidden || hidden->op != &wi_op_dilate || !l->bias_hidden) return false;
@@ -70,11 +64,11 @@ static bool find_layer(const wi_export *e, layer *l, const weft_tensor *y) {
     if (l->x->op == &wi_op_reshape && input_of(e, l->x, 0)->shape.rank == 3) l->x = input_of(e, l->x, 0);
     const wi_shape *const shape = &y->inputs[WI_SCAN_X]->shape;
     const wi_shape wanted = {.rank = 3, .dims = {shape->dims[0], shape->dims[1], l->w->shape.dims[1]}};
-    return is_variable(l->w, 2) && wi_shape_equal(&l->x->shape, &wanted) &&
+    return wi_shape_equal(&l->x->shape, &wanted) &&
            find_biases(e, l, bias, last ? wi_export_resolve(e, last) : NULL);
 }
 
-/* ---- initializers ---- */
+/* ---- weights ---- */
 
 /* The gates of the variable (NULL: zeros) in ONNX's order; each has `bytes`. */
 static size_t list_gates(const layer *l, weft_tensor *variable, size_t bytes, wi_export_part *parts) {
@@ -83,33 +77,53 @@ static size_t list_gates(const layer *l, weft_tensor *variable, size_t bytes, wi
     return (size_t)l->gates;
 }
 
+/* The gates of a tensor that is computed, in ONNX's order, as (1, ...). */
+static wi_export_value *order_gates(wi_export *e, const layer *l, weft_tensor *x) {
+    wi_export_value *parts[5] = {NULL}, *const axis = wi_export_ints(e, &(int64_t){0}, 1),
+                    *const value = wi_export_of(e, x);
+    for (int64_t i = 0; i < l->gates; i++) {
+        const int64_t start = l->order[i] * l->units, end = start + l->units;
+        wi_export_value *const from = wi_export_ints(e, &start, 1), *const to = wi_export_ints(e, &end, 1);
+        if (!axis || !value || !from || !to) return NULL;
+        parts[i] = wi_export_op(e, "Slice", WI_FROM(value, from, to, axis), NULL);
+    }
+    return wi_export_two(
+        e, "Unsqueeze", wi_export_op(e, "Concat", parts, WI_WITH(WI_WHOLE("axis", 0))), axis);
+}
+
 static wi_export_value *weight_of(wi_export *e, const layer *l, weft_tensor *w) {
     wi_export_part parts[4];
     const int64_t columns = w->shape.dims[1];
     const wi_shape shape = {.rank = 3, .dims = {1, l->gates * l->units, columns}};
+    if (!w->variable) return order_gates(e, l, w);
     const size_t count = list_gates(l, w, sizeof(float) * (size_t)(l->units * columns), parts);
     return wi_export_stored_parts(e, weft_tensor_name(w), WI_ONNX_FLOAT, &shape, parts, count);
 }
 
 static wi_export_value *bias_of(wi_export *e, const layer *l) {
     wi_export_part parts[8];
+    weft_tensor *const both[] = {l->bias, l->bias_hidden};
+    wi_export_value *values[3] = {NULL};
     const wi_shape shape = {.rank = 2, .dims = {1, 2 * l->gates * l->units}};
-    const size_t bytes = sizeof(float) * (size_t)l->units;
+    const int64_t half[] = {1, l->gates * l->units};
     if (!l->bias && !l->bias_hidden) return &wi_export_none;
-    size_t count = list_gates(l, l->bias, bytes, parts);
-    count += list_gates(l, l->bias_hidden, bytes, parts + count);
-    return wi_export_stored_parts(
-        e, weft_tensor_name(l->bias ? l->bias : l->bias_hidden), WI_ONNX_FLOAT, &shape, parts, count);
+    if ((!l->bias || l->bias->variable) && (!l->bias_hidden || l->bias_hidden->variable)) {
+        size_t count = 0;
+        for (int i = 0; i < 2; i++)
+            count += list_gates(l, both[i], sizeof(float) * (size_t)l->units, parts + count);
+        return wi_export_stored_parts(
+            e, weft_tensor_name(l->bias ? l->bias : l->bias_hidden), WI_ONNX_FLOAT, &shape, parts, count);
+    }
+    for (int i = 0; i < 2; i++) {
+        values[i] = both[i] ? order_gates(e, l, both[i])
+                            : wi_export_two(
+                                  e, "Reshape", wi_export_filled(e, 0, half[1]), wi_export_ints(e, half, 2));
+        if (!values[i]) return NULL;
+    }
+    return wi_export_op(e, "Concat", values, WI_WITH(WI_WHOLE("axis", 1)));
 }
 
 /* ---- the op ---- */
-
-static bool is_plain(const wi_export *e, const weft_tensor *y) {
-    const weft_tensor *const w = wi_scan_input_of(y, WI_SCAN_W);
-    (void)e;
-    return !wi_scan_input_of(y, WI_SCAN_WR) && !y->attributes->recurrent.pads_left && w->variable &&
-           w->dtype == WEFT_F32;
-}
 
 /* A state (N, H) as (1, N, H). */
 static wi_export_value *state_of(wi_export *e, const weft_tensor *y, int which) {
@@ -173,6 +187,8 @@ static wi_export_value *scan_node(wi_export *e, weft_tensor *y) {
 /* The composite is flat: all states with the first one, then the last c of an LSTM. Readers get parts of it (wi_export_scan_part); the
  * whole is written only if something else reads it. */
 static wi_export_value *emit_scan(wi_export *e, weft_tensor *y) {
+    if (wi_scan_input_of(y, WI_SCAN_WR)) return wi_export_refuse(e, y, "a projection");
+    if (y->attributes->recurrent.pads_left) return wi_export_refuse(e, y, "padding on the left");
     wi_export_value *const states = scan_node(e, y), *const flat = wi_export_ints(e, &(int64_t){-1}, 1);
     const int64_t width = y->attributes->recurrent.units;
     weft_tensor *const h0 = wi_scan_input_of(y, WI_SCAN_H0);
@@ -216,6 +232,5 @@ wi_export_value *wi_export_scan_part(wi_export *e, weft_tensor *y) {
     return part ? wi_export_two(e, "Squeeze", part, wi_export_ints(e, &axis, 1)) : NULL;
 }
 
-const wi_export_row wi_export_recurrent_rows[] = {{&wi_op_lstm, .emit = emit_scan, .fits = is_plain},
-    {&wi_op_gru, .emit = emit_scan, .fits = is_plain}, {&wi_op_rnn, .emit = emit_scan, .fits = is_plain},
-    {0}};
+const wi_export_row wi_export_recurrent_rows[] = {
+    {&wi_op_lstm, .emit = emit_scan}, {&wi_op_gru, .emit = emit_scan}, {&wi_op_rnn, .emit = emit_scan}, {0}};
