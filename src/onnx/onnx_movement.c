@@ -4,30 +4,38 @@
 
 /* ---- other shapes ---- */
 
-/* A dimension of -1 becomes what the others leave of `all` elements. */
-static void fill_dims(int64_t *dims, int rank, int64_t all) {
-    int64_t known = 1;
-    for (int d = 0; d < rank; d++) known *= dims[d] == -1 ? 1 : dims[d];
+/* How many elements, with the batch as -1 and the length as its symbol. False: too many for 64 bits. */
+static bool count_elements(int64_t *all, int rank, const int64_t *dims) {
+    *all = 1;
     for (int d = 0; d < rank; d++)
-        if (dims[d] == -1 && known > 0) dims[d] = all / known;
+        if (__builtin_mul_overflow(*all, dims[d], all)) return false;
+    return true;
 }
 
-/* 0 in a shape is the dimension of x. */
+/* 0 in a shape is the dimension of x, and -1 is what the others leave of the elements. */
 static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    wi_onnx_list shape =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
-    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all = 1;
+    const wi_onnx_list shape =
+        wi_onnx_has(node, 1) ? wi_onnx_get_sizes(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
+    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all, known;
+    const bool zero_is_zero = wi_onnx_whole(node, "allowzero", 0) != 0;
+    int inferred = -1;
     if (!x || n->status != WEFT_OK) return NULL;
     if (shape.count > WEFT_MAX_RANK)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape has %d dimensions", shape.count);
     wi_onnx_dims(x, own);
-    for (int d = 0; d < weft_tensor_rank(x); d++) all *= own[d];
-    for (int d = 0; d < shape.count; d++)
-        if (shape.of[d] == 0 && !wi_onnx_whole(node, "allowzero", 0) && d < weft_tensor_rank(x))
-            shape.of[d] = own[d];
-    memcpy(dims, shape.of, sizeof dims);
-    fill_dims(dims, shape.count, all);
+    for (int d = 0; d < shape.count; d++) {
+        const bool same = shape.of[d] == 0 && !zero_is_zero;
+        if (shape.of[d] < -1 || (shape.of[d] == -1 && inferred >= 0) || (same && d >= weft_tensor_rank(x)))
+            return wi_onnx_fail(
+                n, node, WEFT_ERROR_SHAPE, "the shape has %lld as dimension %d", (long long)shape.of[d], d);
+        dims[d] = same ? own[d] : shape.of[d] == -1 ? 1 : wi_onnx_dimension(shape.of[d]);
+        if (shape.of[d] == -1) inferred = d;
+    }
+    if (!count_elements(&all, weft_tensor_rank(x), own) || !count_elements(&known, shape.count, dims) ||
+        (inferred >= 0 && (known == 0 || all % known != 0)))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape does not fit the input");
+    if (inferred >= 0) dims[inferred] = all / known;
     return weft_reshape_shape(x, shape.count, dims);
 }
 
@@ -84,7 +92,7 @@ static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
 /* Broadcast in both directions: a dimension of 1 in the shape leaves that of x. */
 static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list shape = wi_onnx_get_list(n, node, 1, "the shape");
+    const wi_onnx_list shape = wi_onnx_get_sizes(n, node, 1, "the shape");
     int64_t dims[WEFT_MAX_RANK];
     if (!x || n->status != WEFT_OK) return NULL;
     const int own = weft_tensor_rank(x), rank = own > shape.count ? own : shape.count;
@@ -93,7 +101,7 @@ static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     for (int d = 0; d < rank; d++) {
         const int64_t mine = d >= rank - own ? weft_tensor_dimension(x, d - (rank - own)) : 1;
         const int64_t asked = d >= rank - shape.count ? shape.of[d - (rank - shape.count)] : 1;
-        dims[d] = asked == 1 ? mine : asked;
+        dims[d] = asked == 1 ? mine : wi_onnx_dimension(asked);
     }
     return weft_expand(x, rank, dims);
 }
