@@ -58,6 +58,7 @@ typedef struct wi_export_entry {
     weft_tensor *to;        /* the tensor that is written in its place; NULL: itself */
     wi_export_value *value; /* NULL: not computed yet */
     wi_export_value *first; /* the same with the last axis moved behind the first one, as ONNX has images */
+    const char *name;       /* in the file that the tensor comes from; NULL: none */
     bool visited, is_missing;
 } wi_export_entry;
 

@@ -395,6 +395,39 @@ static void test_names(void **state) {
     weft_graph_release(graph);
 }
 
+/* A loaded network that is saved again has the names, the metadata and the weights of its file. */
+static void test_again(void **state) {
+    weft_graph *const graph = test_graph(), *const other = test_graph();
+    weft_onnx_model *model;
+    weft_onnx_save_options o = {WEFT_ONNX_SAVE_OPTIONS_INIT, .weights_beside = true};
+    weft_tensor *const mixed = weft_linear(weft_input(graph, "pixel values", WEFT_F32, 4), 3);
+    (void)state;
+    assert_weft_ok(weft_onnx_save(test_path("first.onnx"), &mixed, 1,
+        &(weft_onnx_save_options){
+            WEFT_ONNX_SAVE_OPTIONS_INIT, .output_names = (const char *const[]){"class scores"}}));
+    assert_weft_ok(weft_onnx_load(&model, other, test_path("first.onnx"),
+        &(weft_onnx_options){WEFT_ONNX_OPTIONS_INIT, .scope = "net"}));
+    weft_tensor *const scores = weft_onnx_output(model, 0), *const chances = weft_softmax(scores, 1);
+    o.from = model;
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_onnx_save(test_path("a.onnx"), &mixed, 1, &o), "another graph");
+    assert_weft_ok(weft_onnx_save(test_path("second.onnx"), (weft_tensor *const[]){scores, chances}, 2, &o));
+    assert_true(wi_file_exists(test_path("second.onnx.data")));
+    weft_onnx_model_release(model);
+    assert_weft_ok(weft_onnx_load(&model, graph, test_path("second.onnx"),
+        &(weft_onnx_options){WEFT_ONNX_OPTIONS_INIT, .scope = "again"}));
+    assert_string_equal(weft_onnx_input_name(model, 0), "pixel values");
+    assert_string_equal(weft_onnx_output_name(model, 0), "class scores");
+    assert_string_equal(weft_onnx_output_name(model, 1), "output1");
+    float wanted[12], got[12];
+    assert_weft_ok(weft_tensor_read(weft_graph_find(graph, "linear1.weight"), wanted, sizeof wanted));
+    assert_weft_ok(weft_tensor_read(weft_graph_find(graph, "again.linear1.weight"), got, sizeof got));
+    assert_memory_equal(got, wanted, sizeof got);
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+    weft_graph_release(other);
+}
+
 int main(int count, char **arguments) {
     if (count == 3) {
         const int opset = atoi(arguments[2]);
@@ -404,6 +437,6 @@ int main(int count, char **arguments) {
         return test_finish(0);
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_ops), cmocka_unit_test(test_networks)};
+        cmocka_unit_test(test_again), cmocka_unit_test(test_ops), cmocka_unit_test(test_networks)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
