@@ -114,7 +114,7 @@ static weft_status step(wi_export *e, stack *s) {
     if (top->next == 0 && x->op != &wi_op_input && !x->variable) {
         weft_tensor *const to = replacement(x, row);
         WI_TRY(weft_graph_status(e->graph));
-        if (!row && !to) {
+        if (!to && (!row || row->rewrite)) {
             e->entries[x->id].is_missing = true;
             wi_export_refuse(e, x, "");
         }
@@ -294,7 +294,8 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
 
 static weft_status save(wi_export *e, const char *path, weft_tensor *const *outputs) {
     e->outputs = wi_arena_take(&e->arena, e->output_count * sizeof *e->outputs);
-    if (!e->outputs) return WEFT_ERROR_MEMORY;
+    e->known = wi_key_map_new(&e->arena);
+    if (!e->outputs || !e->known) return WEFT_ERROR_MEMORY;
     WI_TRY(order_nodes(e, outputs));
     WI_TRY(take_names(e));
     WI_TRY(write_nodes(e));
@@ -307,7 +308,6 @@ static weft_status save(wi_export *e, const char *path, weft_tensor *const *outp
 static void clear(wi_export *e) {
     const weft_allocator *const allocator = e->arena.allocator;
     for (size_t i = 0; i < e->node_count; i++) wi_text_clear(&e->nodes[i]->attributes);
-    wi_export_free_keys(e);
     wi_text_clear(&e->missing);
     wi_release(allocator, e->entries);
     wi_release(allocator, e->order);
