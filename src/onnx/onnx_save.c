@@ -7,38 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- tensors ---- */
-
-wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x) {
-    return &e->entries[x->id];
-}
-
-weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
-    while (x && x->id < e->entry_capacity && e->entries[x->id].to) x = e->entries[x->id].to;
-    return x;
-}
-
-/* Moves the axis at `from` of a value of x's rank to `to`. */
-static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
-    int64_t order[WEFT_MAX_RANK];
-    if (!x || rank < 3) return x;
-    for (int i = 0; i < rank; i++)
-        order[i] = i == 0 ? 0 : to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
-    return wi_export_op(e, "Transpose", WI_FROM(x), WI_WITH(WI_WHOLES("perm", order, rank)));
-}
-
-wi_export_value *wi_export_of(wi_export *e, weft_tensor *x) {
-    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
-    if (!entry->value) entry->value = move_axis(e, entry->first, x->shape.rank, true);
-    return entry->value;
-}
-
-wi_export_value *wi_export_first(wi_export *e, weft_tensor *x) {
-    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
-    if (!entry->first) entry->first = move_axis(e, entry->value, x->shape.rank, false);
-    return entry->first;
-}
-
 /* ---- rows ---- */
 
 static const wi_export_row *row_of(const wi_export *e, const weft_tensor *y) {

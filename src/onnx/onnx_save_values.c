@@ -1,4 +1,4 @@
-/* Values and nodes of a file that is to be written, and values that say sizes (contract in onnx_save.h). */
+/* Values and nodes of a file that is to be written, values that say sizes, and the values of tensors (contract in onnx_save.h). */
 #include "onnx/onnx_save.h"
 #include <stdio.h>
 #include <string.h>
@@ -262,4 +262,36 @@ wi_export_value *wi_export_reshape(
     }
     return wi_export_two(e, "Reshape", x,
         computed ? wi_export_shape(e, to->rank, to->dims) : wi_export_ints(e, dims, to->rank));
+}
+
+/* ---- tensors ---- */
+
+wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x) {
+    return &e->entries[x->id];
+}
+
+weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
+    while (x && x->id < e->entry_capacity && e->entries[x->id].to) x = e->entries[x->id].to;
+    return x;
+}
+
+/* Moves the axis at `from` of a value of x's rank to `to`. */
+static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
+    int64_t order[WEFT_MAX_RANK];
+    if (!x || rank < 3) return x;
+    for (int i = 0; i < rank; i++)
+        order[i] = i == 0 ? 0 : to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    return wi_export_op(e, "Transpose", WI_FROM(x), WI_WITH(WI_WHOLES("perm", order, rank)));
+}
+
+wi_export_value *wi_export_of(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->value) entry->value = move_axis(e, entry->first, x->shape.rank, true);
+    return entry->value;
+}
+
+wi_export_value *wi_export_first(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->first) entry->first = move_axis(e, entry->value, x->shape.rank, false);
+    return entry->first;
 }
