@@ -217,7 +217,7 @@ static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
     return WEFT_OK;
 }
 
-/* Marks what the outputs depend on, and names the values of nodes by their ops. */
+/* Marks what the outputs depend on, and names it: initializers as they are wanted, values of nodes by their ops. */
 static weft_status mark_needed(wi_export *e) {
     for (size_t i = e->node_count; i-- > 0;) {
         wi_export_node *const node = e->nodes[i];
@@ -227,6 +227,10 @@ static weft_status mark_needed(wi_export *e) {
         node->outputs[0]->needed = needed;
         for (wi_export_value **input = node->inputs; needed && *input; input++)
             if (*input != &wi_export_none) (*input)->needed = true;
+    }
+    for (size_t i = 0; i < e->stored_count; i++) {
+        wi_export_value *const value = &e->stored[i]->value;
+        if (value->needed && !(value->name = wi_export_name(e, value->name))) return WEFT_ERROR_MEMORY;
     }
     for (size_t i = 0; i < e->node_count; i++)
         for (int k = 0; k < WI_EXPORT_OUTPUTS; k++) {

@@ -101,13 +101,14 @@ wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a,
 
 /* ---- initializers ---- */
 
+/* The name is the wanted one until all values that are needed are known. */
 static wi_export_value *store(wi_export *e, const char *name, const wi_export_stored *stored) {
     wi_export_stored *const own = take(e, sizeof *own);
     if (!own) return NULL;
     const weft_status status = wi_grow(e->arena.allocator, (void **)&e->stored, &e->stored_capacity,
         e->stored_count + 1, sizeof(wi_export_stored *));
     *own = *stored;
-    own->value.name = wi_export_name(e, name);
+    own->value.name = wi_arena_string(&e->arena, name);
     if (status == WEFT_OK) e->stored[e->stored_count++] = own;
     wi_export_fail(e, own->value.name ? status : WEFT_ERROR_MEMORY);
     return &own->value;
