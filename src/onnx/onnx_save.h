@@ -51,6 +51,7 @@ typedef struct wi_export_stored {
 typedef struct wi_export_port {
     wi_export_value *value;
     const weft_tensor *tensor;
+    const char *name; /* of an output */
 } wi_export_port;
 
 /* What the file has for a tensor. */

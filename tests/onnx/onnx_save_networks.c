@@ -118,6 +118,11 @@ static weft_tensor *dropped(weft_graph *g) {
     return weft_linear(weft_dropout(weft_relu(weft_linear(weft_flatten(image(g)), 12)), 0.5f), 3);
 }
 
+/* A weight that is written in several portions. */
+static weft_tensor *large_weight(weft_graph *g) {
+    return weft_linear(weft_input(g, "x0", WEFT_F32, 4500), 1000);
+}
+
 /* ---- norms ---- */
 
 static weft_tensor *norm_groups(weft_graph *g) {
@@ -284,8 +289,9 @@ const save_network save_networks[] = {{"conv_plain", conv_plain, 0, 0, false},
     {"linear_corners", linear_corners, 0, 0, false}, {"linear_line", linear_line, 0, 0, false},
     {"response_odd", response_odd, 0, 0, false}, {"response_even", response_even, 0, 0, false},
     {"shuffle", shuffle, 0, 0, false}, {"dropped", dropped, 0, 0, false},
-    {"norm_groups", norm_groups, 0, 0, false}, {"norm_groups_plain", norm_groups_plain, 0, 0, false},
-    {"norm_instance", norm_instance, 0, 0, false}, {"norm_batch_of_batch", norm_batch_of_batch, 0, 0, false},
+    {"large_weight", large_weight, 0, 0, false}, {"norm_groups", norm_groups, 0, 0, false},
+    {"norm_groups_plain", norm_groups_plain, 0, 0, false}, {"norm_instance", norm_instance, 0, 0, false},
+    {"norm_batch_of_batch", norm_batch_of_batch, 0, 0, false},
     {"norm_batch_flat", norm_batch_flat, 0, 0, false}, {"norm_layer", norm_layer, 0, 0, false},
     {"norm_layer_plain", norm_layer_plain, 0, 0, false}, {"norm_rms", norm_rms, 0, 0, false},
     {"lstm_layers", lstm_layers, 0, 0, false}, {"lstm_states", lstm_states, 0, 0, false},
