@@ -1,5 +1,5 @@
-/* weft_onnx_save: walks from the outputs to the inputs, and writes every node by the row of its op. A node without a row is replaced by the
- * nodes that plans replace it by in inference, until all have rows. */
+/* weft_onnx_save: walks from the outputs to the inputs, and writes every node by the row of its op. A composite without a row is first replaced
+ * by the nodes by which plans for inference replace it. */
 #include "onnx/onnx_save.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
@@ -189,6 +189,7 @@ static void write_node(wi_export *e, weft_tensor *y) {
     }
     wi_export_value *const made = entry->value ? entry->value : entry->first;
     entry->is_missing = !made;
+    if (!made && e->status == WEFT_OK) wi_export_refuse(e, y, "");
     const char *const name = name_of(e, y, NULL);
     if (made && name && made->maker && !made->name) made->name = wi_export_name(e, name);
 }
