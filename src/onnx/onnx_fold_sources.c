@@ -6,11 +6,9 @@
 
 /* ---- shapes ---- */
 
-static wi_onnx_numbers *fold_shape(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_shape(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_numbers x;
     (void)in;
-    (void)row;
     if (!wi_onnx_describe(n, node, 0, &x)) return NULL;
     int64_t begin = wi_onnx_whole(node, "start", 0), end = wi_onnx_whole(node, "end", x.rank);
     begin = begin < 0 ? begin + x.rank : begin;
@@ -26,31 +24,14 @@ static wi_onnx_numbers *fold_shape(
     return made;
 }
 
-static wi_onnx_numbers *fold_size(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    const wi_onnx_numbers *const shape = fold_shape(n, node, in, row);
+static wi_onnx_numbers *fold_size(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_numbers *const shape = fold_shape(n, node, in);
     wi_onnx_numbers *const made = shape ? wi_onnx_new_like(n, shape, 0, NULL) : NULL;
     if (!made) return NULL;
     made->data[0] = 1;
     for (size_t i = 0; i < shape->count; i++)
         if (!wi_onnx_combine(n, node, shape, WI_ONNX_MUL, made->data[0], shape->data[i], made->data))
             return NULL;
-    return made;
-}
-
-static wi_onnx_numbers *fold_eye(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    wi_onnx_numbers x;
-    (void)in;
-    (void)row;
-    if (!wi_onnx_describe(n, node, 0, &x) || x.rank != 2) return NULL;
-    const int64_t diagonal = wi_onnx_whole(node, "k", 0);
-    const int type = (int)wi_onnx_whole(node, "dtype", wi_onnx_type_number(&x));
-    if (wi_onnx_is_open(wi_onnx_from_size(x.dims[0])) || wi_onnx_is_open(wi_onnx_from_size(x.dims[1])))
-        return NULL;
-    wi_onnx_numbers *const made = wi_onnx_new(n, type, 2, x.dims);
-    for (size_t i = 0; made && i < made->count; i++)
-        made->data[i] = (int64_t)i % x.dims[1] - (int64_t)i / x.dims[1] == diagonal;
     return made;
 }
 
@@ -66,12 +47,10 @@ static wi_onnx_numbers *read_tensor(
     return NULL;
 }
 
-static wi_onnx_numbers *fold_constant(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_constant(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const WiOnnx__AttributeProto *const value = node->n_attribute == 1 ? node->attribute[0] : NULL;
     const char *const name = value && value->name ? value->name : "";
     (void)in;
-    (void)row;
     if (strcmp(name, "value") == 0 && value->t) return read_tensor(n, node, value->t);
     const bool one = strcmp(name, "value_int") == 0 || strcmp(name, "value_float") == 0,
                ints = strcmp(name, "value_ints") == 0, floats = strcmp(name, "value_floats") == 0;
@@ -98,10 +77,8 @@ static const wi_onnx_numbers *filler(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-static wi_onnx_numbers *fold_filled(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_filled(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_list shape;
-    (void)row;
     if (!wi_onnx_closed(node, in[0], NULL, &shape)) return NULL;
     const wi_onnx_numbers *const one = filler(n, node);
     wi_onnx_numbers *const made = one ? wi_onnx_new_like(n, one, shape.count, shape.of) : NULL;
@@ -134,9 +111,7 @@ static bool is_number(const wi_onnx_numbers *x) {
     return x && x->count == 1;
 }
 
-static wi_onnx_numbers *fold_range(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    (void)row;
+static wi_onnx_numbers *fold_range(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     if (!is_number(in[0]) || !is_number(in[1]) || !is_number(in[2])) return NULL;
     const double from = in[0]->data[0], to = in[1]->data[0], by = in[2]->data[0];
     const double count = ceil((to - from) / by);
@@ -171,7 +146,6 @@ static weft_tensor *build_range(wi_onnx_import *n, wi_onnx_node *node) {
 
 const wi_onnx_fold_row wi_onnx_source_folds[] = {{"Shape", .fold = fold_shape, .least = 1, .hidden = 1u << 0},
     {"Size", .fold = fold_size, .least = 1, .hidden = 1u << 0},
-    {"EyeLike", .fold = fold_eye, .least = 1, .hidden = 1u << 0},
     {"Constant", .fold = fold_constant, .least = 0}, {"ConstantOfShape", .fold = fold_filled, .least = 1},
     {"Range", .fold = fold_range, .least = 3}, {0}};
 
@@ -179,8 +153,7 @@ const wi_onnx_op wi_onnx_host_ops[] = {{"Shape", .build = wi_onnx_unfolded},
     {"Size", .build = wi_onnx_unfolded}, {"Constant", .build = wi_onnx_unfolded},
     {"ConstantOfShape", .build = build_filled, .host = 1u << 0},
     {"Range", .build = build_range, .host = 1u << 0 | 1u << 1 | 1u << 2},
-    {"EyeLike", .build = wi_onnx_unfolded}, {"CastLike", .build = wi_onnx_unfolded},
-    {"NonZero", .build = wi_onnx_unfolded}, {"Compress", .build = wi_onnx_unfolded, .host = 1u << 1}, {0}};
+    {"NonZero", .build = wi_onnx_unfolded, .host = 1u << 0}, {0}};
 
 weft_tensor *wi_onnx_unfolded(wi_onnx_import *n, wi_onnx_node *node) {
     return wi_onnx_fail(

@@ -13,7 +13,7 @@ static bool is_domain(const char *a, const char *b) {
 /* NULL: the node is no call. An operator that Weft has is not computed by a function. */
 static const WiOnnx__FunctionProto *function_of(const wi_onnx_import *n, wi_onnx_node *node) {
     const char *const overload = node->overload ? node->overload : "";
-    if (!node->op_type || n->model->n_functions == 0 || wi_onnx_op_of(node)) return NULL;
+    if (!node->op_type || n->model->n_functions == 0 || n->op_of(node)) return NULL;
     for (size_t i = 0; i < n->model->n_functions; i++) {
         const WiOnnx__FunctionProto *const function = n->model->functions[i];
         if (function->name && strcmp(function->name, node->op_type) == 0 &&
@@ -104,9 +104,7 @@ static weft_status add_node(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the function has another opset than the model");
     if (n->status != WEFT_OK) return n->status;
     wi_onnx_copier copier = {.n = n, .call = node, .function = function};
-    const weft_status status = add_call(&copier, list, depth);
-    HASH_CLEAR(hh, copier.names);
-    return status;
+    return add_call(&copier, list, depth);
 }
 
 weft_status wi_onnx_inline(

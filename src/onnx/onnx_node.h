@@ -5,6 +5,13 @@
 
 #include "onnx/onnx_import.h"
 #include "onnx/onnx_sizes.h"
+#include <weft/convolution.h>
+#include <weft/images.h>
+#include <weft/losses.h>
+#include <weft/nn.h>
+#include <weft/normalization.h>
+#include <weft/ops.h>
+#include <weft/recurrent.h>
 
 typedef const WiOnnx__NodeProto wi_onnx_node;
 /* Makes the first output; the others of a node with several, too, by wi_onnx_set. */
@@ -26,8 +33,10 @@ typedef struct wi_onnx_op {
 /* Each file of ops has a list, which ends with {0}. wi_onnx_microsoft_ops are those of the domain com.microsoft, wi_onnx_training_ops of ai.onnx.preview.training. */
 extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_onnx_integer_ops[],
     wi_onnx_reduce_ops[], wi_onnx_index_ops[], wi_onnx_block_ops[], wi_onnx_quantised_ops[],
-    wi_onnx_loss_ops[], wi_onnx_training_ops[], wi_onnx_image_ops[], wi_onnx_layer_ops[],
-    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[], wi_onnx_host_ops[],
+    wi_onnx_loss_ops[], wi_onnx_signal_ops[], wi_onnx_training_ops[], wi_onnx_layer_ops[],
+    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+extern const wi_onnx_op wi_onnx_conv_ops[], wi_onnx_pool_ops[], wi_onnx_resize_ops[], wi_onnx_sample_ops[],
+    wi_onnx_norm_ops[], wi_onnx_attention_ops[], wi_onnx_einsum_ops[], wi_onnx_host_ops[],
     wi_onnx_control_ops[], wi_onnx_sequence_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
@@ -69,6 +78,8 @@ void wi_onnx_set_numbers(
  * builder sets another one. */
 int wi_onnx_get_type(const wi_onnx_import *network, wi_onnx_node *node, size_t index);
 void wi_onnx_set_type(wi_onnx_import *network, wi_onnx_node *node, size_t index, int type);
+/* Gives results without a type that of the first input of their dtype. */
+void wi_onnx_infer_types(wi_onnx_import *network, wi_onnx_node *node);
 /* A tensor of numbers that the host knows. */
 weft_tensor *wi_onnx_array(wi_onnx_import *network, const wi_onnx_numbers *numbers);
 /* Whole-number indices of this input are below `bound`. */
