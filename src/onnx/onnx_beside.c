@@ -1,6 +1,6 @@
 /* Data of tensors that lies in other files than the model ("external data" of ONNX). */
-#ifdef __linux__
-#define _XOPEN_SOURCE 700 /* realpath */
+#ifndef _XOPEN_SOURCE
+#define _XOPEN_SOURCE 700 /* realpath, which POSIX alone does not declare */
 #endif
 #include "onnx/onnx_file.h"
 #include "onnx/onnx_node.h"
