@@ -1,0 +1,68 @@
+/* See onnx_host_inputs.h: one walk from the last node to the first, since a node stands after those that compute its inputs. */
+#define HASH_NONFATAL_OOM 1 /* a name that finds no memory is not added, and has no table */
+#include "onnx/onnx_host_inputs.h"
+#include "onnx/onnx_node.h"
+#include <string.h>
+
+/* Names of values that must be known, as a set. */
+typedef struct needed_name {
+    const char *name;
+    UT_hash_handle hh;
+} needed_name;
+
+typedef struct needed_set {
+    needed_name *names;
+    wi_arena arena;
+    bool failed;
+} needed_set;
+
+static bool is_needed(const needed_set *set, const char *name) {
+    needed_name *found = NULL;
+    if (name) HASH_FIND_STR(set->names, name, found);
+    return found != NULL;
+}
+
+static void need(needed_set *set, const char *name) {
+    if (!name || !name[0] || is_needed(set, name)) return;
+    needed_name *const added = wi_arena_take(&set->arena, sizeof *added);
+    set->failed = set->failed || !added;
+    if (!added) return;
+    added->name = name;
+    HASH_ADD_KEYPTR(hh, set->names, added->name, strlen(added->name), added);
+    set->failed = set->failed || !added->hh.tbl;
+}
+
+/* The shape of a value is known without the value. */
+static bool takes_shape_only(wi_onnx_node *node) {
+    return node->op_type && (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
+}
+
+static void walk_node(needed_set *set, wi_onnx_node *node) {
+    const wi_onnx_op *const op = wi_onnx_op_of(node);
+    bool all = false;
+    for (size_t i = 0; i < node->n_output; i++) all = all || is_needed(set, node->output[i]);
+    all = all && !takes_shape_only(node);
+    for (size_t i = 0; i < node->n_input; i++)
+        if (all || (op && i < 32 && op->host >> i & 1)) need(set, node->input[i]);
+}
+
+static void walk_graph(needed_set *set, const WiOnnx__GraphProto *graph) {
+    for (size_t i = graph->n_node; i-- > 0;) walk_node(set, graph->node[i]);
+}
+
+/* Shapes, counts and conditions are numbers or lists; an image from which one is computed cannot be known before. */
+static bool is_list(const WiOnnx__ValueInfoProto *input) {
+    const WiOnnx__TensorTypeProto *const type = input->type ? input->type->tensor_type : NULL;
+    return type && (!type->shape || type->shape->n_dim <= 1);
+}
+
+weft_status wi_onnx_host_inputs(bool *decides, const WiOnnx__GraphProto *graph) {
+    needed_set set = {0};
+    wi_arena_init(&set.arena, NULL);
+    walk_graph(&set, graph);
+    for (size_t i = 0; i < graph->n_input; i++)
+        decides[i] = is_list(graph->input[i]) && is_needed(&set, graph->input[i]->name);
+    HASH_CLEAR(hh, set.names);
+    wi_arena_clear(&set.arena);
+    return set.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}

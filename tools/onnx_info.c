@@ -1,0 +1,229 @@
+/* weft onnx info: what is in an ONNX file, also in one that Weft cannot build. */
+#include "onnx/onnx_node.h"
+#include "onnx_command.h"
+#include "onnx_network.h"
+#include "show_warning.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- types ---- */
+
+enum { TYPES = 27 };
+static const char *const type_names[TYPES] = {"no type", "float", "uint8", "int8", "uint16", "int16", "int32",
+    "int64", "string", "bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16",
+    "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1",
+    "float8e8m0", "uint2", "int2"};
+
+static const char *type_name(int number) {
+    return number >= 0 && number < TYPES ? type_names[number] : "unknown type";
+}
+
+/* "int64 as i32": what the numbers become; "string (not supported)". */
+static const char *type_text(char text[64], int number) {
+    weft_dtype dtype;
+    if (wi_onnx_dtype(&dtype, number, "") != WEFT_OK)
+        snprintf(text, 64, "%s (not supported)", type_name(number));
+    else
+        snprintf(text, 64, "%s as %s", type_name(number), weft_dtype_name(dtype));
+    return text;
+}
+
+/* ---- inputs and outputs ---- */
+
+static void show_dims(const WiOnnx__ShapeProto *shape) {
+    if (!shape) {
+        printf("no shape");
+        return;
+    }
+    printf("(");
+    for (size_t d = 0; d < shape->n_dim; d++) {
+        const WiOnnx__DimensionProto *const dim = shape->dim[d];
+        const char *const name = dim->dim_param && dim->dim_param[0] ? dim->dim_param : "?";
+        if (d) printf(", ");
+        if (onnx_is_open(dim))
+            printf("%s", name);
+        else
+            printf("%lld", (long long)dim->dim_value);
+    }
+    printf(shape->n_dim == 1 ? ",)" : ")");
+}
+
+static void show_value(const WiOnnx__ValueInfoProto *info) {
+    char text[64];
+    const WiOnnx__TensorTypeProto *const type = info->type ? info->type->tensor_type : NULL;
+    printf("  %s: ", info->name ? info->name : "");
+    if (!type) {
+        printf("not a tensor, which is not supported");
+        return;
+    }
+    printf("%s ", type_text(text, type->elem_type));
+    show_dims(type->shape);
+}
+
+static void show_interface(const onnx_network *network) {
+    const WiOnnx__GraphProto *const graph = network->file->graph;
+    printf("inputs\n");
+    for (size_t i = 0; i < network->input_count; i++) {
+        show_value(network->inputs[i].info);
+        printf(network->inputs[i].decides ? "; decides a shape, a count or a condition: give its value\n"
+                                          : "\n");
+    }
+    printf("outputs\n");
+    for (size_t i = 0; i < graph->n_output; i++) show_value(graph->output[i]), printf("\n");
+}
+
+/* ---- constants ---- */
+
+typedef struct constant_total {
+    size_t count;
+    double numbers;
+} constant_total;
+
+static void add_constant(constant_total totals[TYPES], const WiOnnx__TensorProto *tensor) {
+    double numbers = 1;
+    const int type = tensor->data_type;
+    if (type < 0 || type >= TYPES) return;
+    for (size_t d = 0; d < tensor->n_dims; d++) numbers *= (double)tensor->dims[d];
+    totals[type].count++;
+    totals[type].numbers += numbers;
+}
+
+static void show_constants(const WiOnnx__GraphProto *graph) {
+    char text[64];
+    constant_total totals[TYPES] = {{0}};
+    for (size_t i = 0; i < graph->n_initializer; i++) add_constant(totals, graph->initializer[i]);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_attribute; k++)
+            if (graph->node[i]->attribute[k]->t) add_constant(totals, graph->node[i]->attribute[k]->t);
+    printf("constants\n");
+    for (int type = 0; type < TYPES; type++)
+        if (totals[type].count)
+            printf("  %s: %.0f numbers in %zu tensors\n", type_text(text, type), totals[type].numbers,
+                totals[type].count);
+}
+
+/* ---- operators ---- */
+
+typedef struct operator_count {
+    wi_onnx_node *first;
+    size_t count;
+} operator_count;
+
+static const char *text_of(const char *text) {
+    return text ? text : "";
+}
+
+static bool is_same(wi_onnx_node *one, wi_onnx_node *other) {
+    return strcmp(text_of(one->op_type), text_of(other->op_type)) == 0 &&
+           strcmp(text_of(one->domain), text_of(other->domain)) == 0;
+}
+
+/* The most frequent first, then by name. */
+static int compare_counts(const void *a, const void *b) {
+    const operator_count *const one = a, *const other = b;
+    if (one->count != other->count) return one->count < other->count ? 1 : -1;
+    return strcmp(text_of(one->first->op_type), text_of(other->first->op_type));
+}
+
+static void show_operator(const operator_count *op, bool first) {
+    const char *const domain = text_of(op->first->domain);
+    printf(first ? "" : ", ");
+    printf("%s%s%s %zu", domain, domain[0] ? "." : "", text_of(op->first->op_type), op->count);
+}
+
+/* All of one kind in one line, behind a heading. */
+static void show_operators(const operator_count *ops, size_t count, bool supported, const char *heading) {
+    bool first = true;
+    for (size_t i = 0; i < count; i++) {
+        if ((wi_onnx_op_of(ops[i].first) != NULL) != supported) continue;
+        if (first) printf("%s\n  ", heading);
+        show_operator(&ops[i], first);
+        first = false;
+    }
+    if (!first) printf("\n");
+}
+
+static weft_status count_operators(const WiOnnx__GraphProto *graph) {
+    operator_count *const ops = wi_allocate_array(NULL, graph->n_node + 1, sizeof *ops);
+    size_t count = 0;
+    if (!ops) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        size_t k = 0;
+        while (k < count && !is_same(ops[k].first, graph->node[i])) k++;
+        if (k == count) ops[count++] = (operator_count){graph->node[i], 0};
+        ops[k].count++;
+    }
+    qsort(ops, count, sizeof *ops, compare_counts);
+    show_operators(ops, count, true, "operators");
+    show_operators(ops, count, false, "operators that are not supported");
+    wi_release(NULL, ops);
+    return WEFT_OK;
+}
+
+/* ---- weights ---- */
+
+/* The first node that reads the constant itself. */
+static void show_reader(const WiOnnx__GraphProto *graph, const char *name) {
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_input; k++)
+            if (strcmp(graph->node[i]->input[k], name) == 0) {
+                printf("  input %zu of %s '%s'", k, text_of(graph->node[i]->op_type),
+                    text_of(graph->node[i]->name));
+                return;
+            }
+}
+
+static void show_weights(const onnx_network *network) {
+    char shape[ONNX_SHAPE_TEXT];
+    printf("weights, which are trained: %lld numbers\n",
+        (long long)weft_graph_element_count(network->graph, NULL));
+    for (size_t i = 0; i < weft_graph_parameter_count(network->graph); i++) {
+        const weft_tensor *const weight = weft_graph_parameter(network->graph, i);
+        const int rank = weft_tensor_rank(weight);
+        int64_t dims[WEFT_MAX_RANK];
+        for (int d = 0; d < rank; d++) dims[d] = weft_tensor_dimension(weight, d);
+        printf("  %s %s", weft_tensor_name(weight), onnx_shape_text(shape, rank, dims));
+        show_reader(network->file->graph, weft_tensor_name(weight));
+        printf("\n");
+    }
+}
+
+/* What only the built network knows; why it cannot be built is no error of this command. */
+static void show_built(onnx_network *network, const onnx_options *options) {
+    const weft_context_options device = {TOOL_CONTEXT_OPTIONS_INIT, .device = options->device};
+    const weft_onnx_options loading = {WEFT_ONNX_OPTIONS_INIT};
+    weft_context *context = NULL;
+    weft_status status = weft_context_create(&context, &device);
+    if (status == WEFT_OK) status = onnx_network_build(network, context, &loading);
+    if (status == WEFT_OK) show_weights(network);
+    printf(status == WEFT_OK ? "Weft can load this file\n" : "Weft cannot load this file: %s\n",
+        weft_last_error());
+    onnx_network_release(network);
+    weft_context_release(context);
+}
+
+/* ---- the whole ---- */
+
+static void show_model(const onnx_network *network) {
+    const WiOnnx__ModelProto *const file = network->file;
+    printf("%s: opset", network->options->path);
+    for (size_t i = 0; i < file->n_opset_import; i++)
+        printf("%s %s%s%lld", i ? "," : "", text_of(file->opset_import[i]->domain),
+            text_of(file->opset_import[i]->domain)[0] ? " " : "", (long long)file->opset_import[i]->version);
+    printf("\n");
+}
+
+weft_status onnx_info(const onnx_options *options) {
+    onnx_network network;
+    weft_status status = onnx_network_open(&network, options, false);
+    if (status == WEFT_OK) {
+        show_model(&network);
+        show_interface(&network);
+        show_constants(network.file->graph);
+        status = count_operators(network.file->graph);
+    }
+    if (status == WEFT_OK) show_built(&network, options);
+    onnx_network_clear(&network);
+    return status;
+}
