@@ -2,10 +2,10 @@
 option(WEFT_TEST_OPTIMISED "Compile the kernels of all tests with optimisation" OFF)
 # A form of a test has the same cases in class gpu, in another number format, with another kernel or on another device; a form of a program
 # trains it for longer, in another number format or after a stop. All forms take too long for each change, so every eighth is tested.
-set(WEFT_TEST_DRAW 0/8 CACHE STRING "Which forms of tests are tested: 3/8 is every eighth from the third on, 0/1 is all")
-string(REGEX MATCH "^([0-9]+)/([1-9][0-9]*)$" draw "${WEFT_TEST_DRAW}")
+set(WEFT_TEST_FORMS 0/8 CACHE STRING "Which forms of tests are tested: 3/8 is every eighth from the third on, 0/1 is all")
+string(REGEX MATCH "^([0-9]+)/([1-9][0-9]*)$" draw "${WEFT_TEST_FORMS}")
 if(NOT draw)
-  message(FATAL_ERROR "WEFT_TEST_DRAW is '${WEFT_TEST_DRAW}', expected FIRST/EVERY, such as 0/8")
+  message(FATAL_ERROR "WEFT_TEST_FORMS is '${WEFT_TEST_FORMS}', expected FIRST/EVERY, such as 0/8")
 endif()
 set(first_form ${CMAKE_MATCH_1})
 set(every_form ${CMAKE_MATCH_2})

@@ -1,7 +1,8 @@
 /* The rules of the optimizers (contract in update_rules.h; formulas and sources in nn.h).
  *
  * The order of nodes and of their inputs decides which step of a plan computes them. Each rule begins with the
- * gradient, so that the rest of the update joins the step that computes the gradient. */
+ * gradient, so that the rest of the update joins the step that computes the gradient. C does not say in which order the
+ * arguments of a call are evaluated: where two arguments create nodes, the first is therefore a variable. */
 #include "nn/update_rules.h"
 #include "nn/fraction.h"
 #include "ops/loss_scale.h"
@@ -58,7 +59,8 @@ static weft_tensor *times(weft_tensor *x, double factor) {
 
 /* a · keep + b · (1 - keep) */
 static weft_tensor *blend(weft_tensor *a, weft_tensor *b, double keep) {
-    return weft_add(times(a, keep), times(b, 1.0 - keep));
+    weft_tensor *const change = times(b, 1.0 - keep);
+    return weft_add(times(a, keep), change);
 }
 
 weft_tensor *wi_root_plus(weft_tensor *x, float epsilon) {
@@ -72,8 +74,9 @@ static weft_tensor *descend(const wi_update *u, weft_tensor *p, weft_tensor *ste
 
 wi_moments wi_update_moments(wi_update *u) {
     weft_tensor *const m = wi_update_state(u, "m", 0), *const v = wi_update_state(u, "v", 0);
-    const wi_moments next = {blend(m, u->g, wi_fraction(u->optimizer->beta1)),
-        blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2))};
+    wi_moments next;
+    next.first = blend(m, u->g, wi_fraction(u->optimizer->beta1));
+    next.second = blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2));
     wi_update_keep(u, m, next.first);
     wi_update_keep(u, v, next.second);
     return next;
@@ -111,7 +114,8 @@ static double undamped(wi_scalar *scalar, const wi_clock *clock) {
 
 static weft_tensor *scaled_undamped(wi_update *u, weft_tensor *t, double dampening, double unused) {
     (void)u, (void)unused;
-    return weft_where(weft_equal(t, weft_number(t, 1)), weft_number(t, 1), weft_number(t, 1 - dampening));
+    weft_tensor *const later = weft_number(t, 1 - dampening), *const one = weft_number(t, 1);
+    return weft_where(weft_equal(t, one), one, later);
 }
 
 weft_tensor *wi_sgd_rule(wi_update *u) {
@@ -173,8 +177,8 @@ static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
 
 /* β_t = beta · (1 - 0.5 · 0.96^(t · decay)), computed on the device. */
 static weft_tensor *scaled_momentum(weft_tensor *t, double beta, double decay) {
-    weft_tensor *const power = weft_exp(times(t, decay * log(0.96)));
-    return times(weft_sub(weft_number(power, 1), times(power, 0.5)), beta);
+    weft_tensor *const power = weft_exp(times(t, decay * log(0.96))), *const half = times(power, 0.5);
+    return times(weft_sub(weft_number(power, 1), half), beta);
 }
 
 /* Π, the product up to t, computed on the device: the clock's memory has the product of the earlier updates. */
@@ -189,7 +193,8 @@ static weft_tensor *rest_of(weft_tensor *x) {
 }
 
 static weft_tensor *scaled_gradient_weight(wi_update *u, weft_tensor *t, double beta, double decay) {
-    return weft_div(rest_of(scaled_momentum(t, beta, decay)), rest_of(scaled_product(u, t, beta, decay)));
+    weft_tensor *const rest = rest_of(scaled_product(u, t, beta, decay));
+    return weft_div(rest_of(scaled_momentum(t, beta, decay)), rest);
 }
 
 static weft_tensor *scaled_moment_weight(wi_update *u, weft_tensor *t, double beta, double decay) {
@@ -204,7 +209,8 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
     weft_tensor *const of_g = wi_update_number(u, nadam_gradient_weight, scaled_gradient_weight, beta, decay);
     weft_tensor *const of_m = wi_update_number(u, nadam_moment_weight, scaled_moment_weight, beta, decay);
     weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
-    weft_tensor *const part = weft_add(weft_mul(u->g, of_g), weft_mul(next.first, of_m));
+    weft_tensor *const moment_part = weft_mul(next.first, of_m);
+    weft_tensor *const part = weft_add(weft_mul(u->g, of_g), moment_part);
     return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));
 }
 
@@ -265,8 +271,8 @@ weft_tensor *wi_adadelta_rule(wi_update *u) {
     const double rho = wi_fraction(u->optimizer->rho), epsilon = (double)u->optimizer->epsilon;
     weft_tensor *const v = wi_update_state(u, "v", 0), *const deltas = wi_update_state(u, "u", 0);
     weft_tensor *const next_v = blend(v, weft_square(u->g), rho);
-    weft_tensor *const quotient = weft_div(
-        weft_add(deltas, weft_number(deltas, epsilon)), weft_add(next_v, weft_number(next_v, epsilon)));
+    weft_tensor *const divisor = weft_add(next_v, weft_number(next_v, epsilon));
+    weft_tensor *const quotient = weft_div(weft_add(deltas, weft_number(deltas, epsilon)), divisor);
     weft_tensor *const step = weft_mul(u->g, weft_sqrt(quotient));
     wi_update_keep(u, v, next_v);
     wi_update_keep(u, deltas, blend(deltas, weft_square(step), rho));
@@ -277,7 +283,9 @@ weft_tensor *wi_adadelta_rule(wi_update *u) {
 
 static weft_tensor *sign(weft_tensor *x) {
     weft_tensor *const zero = weft_number(x, 0), *const one = weft_number(x, 1);
-    return weft_where(weft_less(zero, x), one, weft_where(weft_less(x, zero), weft_number(x, -1), zero));
+    weft_tensor *const minus_one = weft_number(x, -1);
+    weft_tensor *const not_above = weft_where(weft_less(x, zero), minus_one, zero);
+    return weft_where(weft_less(zero, x), one, not_above);
 }
 
 weft_tensor *wi_lion_rule(wi_update *u) {

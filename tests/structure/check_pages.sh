@@ -42,11 +42,13 @@ END {
 find README.md docs -name '*.md' ! -path 'docs/decisions/*' | sort | while read -r page; do
     LC_ALL=C awk -v blocks="$blocks" "$split" "$page"
 done
+mkdir "$blocks/weft"
+awk -f "$here/../../cmake/write_short_names.awk" include/weft/*.h >"$blocks/weft/short_names.h"
 set -- "$blocks"/*.c
 [ -e "$1" ] || { echo "no page of $root shows C"; exit 1; }
 bad=0
 for file; do
-    "$cc" -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wno-unused -Werror -fsyntax-only -Iinclude -I"$here" \
+    "$cc" -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wno-unused -Werror -fsyntax-only -Iinclude -I"$blocks" -I"$here" \
         "$file" || bad=1
 done
 exit $bad

@@ -12,14 +12,14 @@
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
-    const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
-    return storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block];
+    return wi_is_stored_in(p, value, WI_STORAGE_BLOCK) &&
+           !p->assigned[p->storages[wi_whole_storage(p, value)].block];
 }
 
 /* Does the plan assign no part of the value? A frozen parameter may share its block with parameters that the plan assigns. */
 static bool is_constant(const wi_partition *p, int value) {
+    if (!wi_is_stored_in(p, value, WI_STORAGE_BLOCK)) return false;
     const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
-    if (storage->kind != WI_STORAGE_BLOCK) return false;
     for (size_t i = 0; p->assigned[storage->block] && i < p->assignment_count; i++)
         if (wi_assigns_part(p, &p->assignments[i], value)) return false;
     return true;
@@ -30,7 +30,7 @@ bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
 }
 
 static bool is_intermediate(const wi_partition *p, int value) {
-    return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_ARENA;
+    return wi_is_stored_in(p, value, WI_STORAGE_ARENA);
 }
 
 /* Are all steps that write to the memory of this value fixed? Several steps write the parts of a concatenation, and its last step alone is

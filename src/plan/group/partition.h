@@ -192,8 +192,10 @@ bool wi_is_inline_in(const wi_value *value, int step);
 const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that has the value's elements; -1: the value is not stored. */
 int wi_base_storage(const wi_partition *p, int value);
-/* The outermost storage that has the elements of the value, which must be stored. */
+/* The outermost storage that has the elements of the value; -1: the value is not stored. */
 int wi_whole_storage(const wi_partition *p, int value);
+/* Is the outermost storage of the value of this kind? No if the value is not stored. */
+bool wi_is_stored_in(const wi_partition *p, int value, wi_storage_kind kind);
 /* Is the value part of a block that the plan does not write? Always false in plans for training and on several devices. */
 bool wi_is_fixed(const wi_partition *p, int value);
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step);

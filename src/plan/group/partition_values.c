@@ -118,8 +118,13 @@ int wi_base_storage(const wi_partition *p, int index) {
 
 int wi_whole_storage(const wi_partition *p, int value) {
     int storage = wi_base_storage(p, value);
-    while (p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
+    while (storage >= 0 && p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
     return storage;
+}
+
+bool wi_is_stored_in(const wi_partition *p, int value, wi_storage_kind kind) {
+    const int storage = wi_whole_storage(p, value);
+    return storage >= 0 && p->storages[storage].kind == kind;
 }
 
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {

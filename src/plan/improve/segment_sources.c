@@ -54,7 +54,7 @@ static bool reads_stay(const pair *c, const wi_loop *loop) {
         const wi_operand *const operand = &loop->operands[o];
         if (operand->is_output) continue;
         if (operand->value < 0 || operand->padded) return false;
-        if (c->p->storages[wi_whole_storage(c->p, operand->value)].kind == WI_STORAGE_BLOCK) return false;
+        if (wi_is_stored_in(c->p, operand->value, WI_STORAGE_BLOCK)) return false;
     }
     return c->sums->input_count + loop->operand_count + count_stored(c->p, c->sums) <= WI_MAX_OPERANDS;
 }

@@ -1,4 +1,4 @@
-# Writes include/weft/short_names.h from the public headers: awk -f write_short_names.awk HEADER...
+# Prints weft/short_names.h for these public headers: awk -f write_short_names.awk HEADER...
 # Calls become macros that take any arguments, so that a variable or a field of the same name stays what it is.
 BEGIN {
     # What C's own headers declare: a macro of this name would take the place of that function.
@@ -78,7 +78,7 @@ END {
             line = ""
         }
     }
-    print " * Not for headers of a program, which others include, nor for C++. tests/structure/write_short_names.awk writes this file. */"
+    print " * Not for headers of a program, which others include, nor for C++. The build writes this file from the other headers. */"
     print "#ifndef WEFT_SHORT_NAMES_H"
     print "#define WEFT_SHORT_NAMES_H"
     print ""
