@@ -16,7 +16,7 @@ static const char *const type_names[TYPES] = {"no type", "float", "uint8", "int8
     "float8e8m0", "uint2", "int2"};
 
 static const char *type_name(int number) {
-    return number >= 0 && number < TYPES ? type_names[number] : "unknown type";
+    return number >= 0 && number < TYPES ? type_names[number] : "an unknown type";
 }
 
 /* "int64 as i32": what the numbers become; "string (not supported)". */
@@ -62,7 +62,7 @@ static void show_value(const WiOnnx__ValueInfoProto *info) {
 }
 
 static void show_interface(const onnx_network *network) {
-    const WiOnnx__GraphProto *const graph = network->file->graph;
+    const WiOnnx__GraphProto *const graph = network->file.model->graph;
     printf("inputs\n");
     for (size_t i = 0; i < network->input_count; i++) {
         show_value(network->inputs[i].info);
@@ -132,33 +132,70 @@ static void show_operator(const operator_count *op, bool first) {
     printf("%s%s%s %zu", domain, domain[0] ? "." : "", text_of(op->first->op_type), op->count);
 }
 
+typedef struct operator_list {
+    operator_count *all;
+    size_t count, capacity;
+} operator_list;
+
+/* A function of the file is computed by its nodes. */
+static bool is_supported(const WiOnnx__ModelProto *model, wi_onnx_node *node) {
+    for (size_t i = 0; i < model->n_functions; i++)
+        if (strcmp(text_of(model->functions[i]->name), text_of(node->op_type)) == 0 &&
+            strcmp(text_of(model->functions[i]->domain), text_of(node->domain)) == 0)
+            return true;
+    return wi_onnx_op_of(node) != NULL;
+}
+
 /* All of one kind in one line, behind a heading. */
-static void show_operators(const operator_count *ops, size_t count, bool supported, const char *heading) {
+static void show_operators(
+    const operator_list *list, const WiOnnx__ModelProto *model, bool supported, const char *heading) {
     bool first = true;
-    for (size_t i = 0; i < count; i++) {
-        if ((wi_onnx_op_of(ops[i].first) != NULL) != supported) continue;
+    for (size_t i = 0; i < list->count; i++) {
+        if (is_supported(model, list->all[i].first) != supported) continue;
         if (first) printf("%s\n  ", heading);
-        show_operator(&ops[i], first);
+        show_operator(&list->all[i], first);
         first = false;
     }
     if (!first) printf("\n");
 }
 
-static weft_status count_operators(const WiOnnx__GraphProto *graph) {
-    operator_count *const ops = wi_allocate_array(NULL, graph->n_node + 1, sizeof *ops);
-    size_t count = 0;
-    if (!ops) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < graph->n_node; i++) {
-        size_t k = 0;
-        while (k < count && !is_same(ops[k].first, graph->node[i])) k++;
-        if (k == count) ops[count++] = (operator_count){graph->node[i], 0};
-        ops[k].count++;
+static weft_status count_graph(operator_list *list, const WiOnnx__GraphProto *graph);
+
+static weft_status count_node(operator_list *list, wi_onnx_node *node) {
+    size_t k = 0;
+    while (k < list->count && !is_same(list->all[k].first, node)) k++;
+    if (k == list->count) {
+        WI_TRY(wi_grow(NULL, (void **)&list->all, &list->capacity, k + 1, sizeof *list->all));
+        list->all[list->count++] = (operator_count){node, 0};
     }
-    qsort(ops, count, sizeof *ops, compare_counts);
-    show_operators(ops, count, true, "operators");
-    show_operators(ops, count, false, "operators that are not supported");
-    wi_release(NULL, ops);
+    list->all[k].count++;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const WiOnnx__AttributeProto *const attribute = node->attribute[i];
+        if (attribute->g) WI_TRY(count_graph(list, attribute->g));
+        for (size_t g = 0; g < attribute->n_graphs; g++) WI_TRY(count_graph(list, attribute->graphs[g]));
+    }
     return WEFT_OK;
+}
+
+/* Also the nodes of branches and loops. */
+static weft_status count_graph(operator_list *list, const WiOnnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_node; i++) WI_TRY(count_node(list, graph->node[i]));
+    return WEFT_OK;
+}
+
+static weft_status count_operators(const WiOnnx__ModelProto *model) {
+    operator_list list = {0};
+    weft_status status = count_graph(&list, model->graph);
+    for (size_t i = 0; i < model->n_functions; i++)
+        for (size_t k = 0; status == WEFT_OK && k < model->functions[i]->n_node; k++)
+            status = count_node(&list, model->functions[i]->node[k]);
+    if (status == WEFT_OK) {
+        if (list.count) qsort(list.all, list.count, sizeof *list.all, compare_counts);
+        show_operators(&list, model, true, "operators");
+        show_operators(&list, model, false, "operators that are not supported");
+    }
+    wi_release(NULL, list.all);
+    return status;
 }
 
 /* ---- weights ---- */
@@ -184,7 +221,7 @@ static void show_weights(const onnx_network *network) {
         int64_t dims[WEFT_MAX_RANK];
         for (int d = 0; d < rank; d++) dims[d] = weft_tensor_dimension(weight, d);
         printf("  %s %s", weft_tensor_name(weight), onnx_shape_text(shape, rank, dims));
-        show_reader(network->file->graph, weft_tensor_name(weight));
+        show_reader(network->file.model->graph, weft_tensor_name(weight));
         printf("\n");
     }
 }
@@ -206,11 +243,14 @@ static void show_built(onnx_network *network, const onnx_options *options) {
 /* ---- the whole ---- */
 
 static void show_model(const onnx_network *network) {
-    const WiOnnx__ModelProto *const file = network->file;
-    printf("%s: opset", network->options->path);
-    for (size_t i = 0; i < file->n_opset_import; i++)
-        printf("%s %s%s%lld", i ? "," : "", text_of(file->opset_import[i]->domain),
-            text_of(file->opset_import[i]->domain)[0] ? " " : "", (long long)file->opset_import[i]->version);
+    const WiOnnx__ModelProto *const file = network->file.model;
+    printf("%s: IR version %lld, opset", network->options->path, (long long)file->ir_version);
+    for (size_t i = 0; i < file->n_opset_import; i++) {
+        const char *const domain = text_of(file->opset_import[i]->domain);
+        printf("%s %s%s%lld", i ? "," : "", domain, domain[0] ? " " : "",
+            (long long)file->opset_import[i]->version);
+    }
+    if (file->producer_name) printf(", by %s %s", file->producer_name, text_of(file->producer_version));
     printf("\n");
 }
 
@@ -220,8 +260,8 @@ weft_status onnx_info(const onnx_options *options) {
     if (status == WEFT_OK) {
         show_model(&network);
         show_interface(&network);
-        show_constants(network.file->graph);
-        status = count_operators(network.file->graph);
+        show_constants(network.file.model->graph);
+        status = count_operators(network.file.model);
     }
     if (status == WEFT_OK) show_built(&network, options);
     onnx_network_clear(&network);

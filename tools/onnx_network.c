@@ -36,13 +36,13 @@ static bool is_constant(const WiOnnx__GraphProto *graph, const char *name) {
 static weft_status add_input(onnx_network *n, const WiOnnx__ValueInfoProto *info, bool decides) {
     if (!info->name || !info->name[0])
         WI_FAIL(WEFT_ERROR_FORMAT, "an input of '%s' has no name", n->options->path);
-    if (!is_constant(n->file->graph, info->name))
+    if (!is_constant(n->file.model->graph, info->name))
         n->inputs[n->input_count++] = (onnx_input){.info = info, .name = info->name, .decides = decides};
     return WEFT_OK;
 }
 
 static weft_status add_inputs(onnx_network *n) {
-    const WiOnnx__GraphProto *const graph = n->file->graph;
+    const WiOnnx__GraphProto *const graph = n->file.model->graph;
     bool *const decides = wi_arena_take(&n->arena, graph->n_input + 1);
     n->inputs = wi_arena_take(&n->arena, (graph->n_input + 1) * sizeof *n->inputs);
     if (!decides || !n->inputs) return WEFT_ERROR_MEMORY;
@@ -226,7 +226,7 @@ static weft_status take_values(onnx_network *n) {
 weft_status onnx_network_open(onnx_network *n, const onnx_options *options, bool batch) {
     *n = (onnx_network){.options = options};
     wi_arena_init(&n->arena, NULL);
-    WI_TRY(wi_onnx_file_read(&n->file, options->path));
+    WI_TRY(wi_onnx_file_open(&n->file, options->path, &(wi_onnx_place){0}));
     WI_TRY(add_inputs(n));
     WI_TRY(take_arrays(n, &options->inputs, load_array));
     WI_TRY(take_arrays(n, &options->values, read_numbers));
@@ -261,6 +261,6 @@ void onnx_network_release(onnx_network *n) {
 void onnx_network_clear(onnx_network *n) {
     onnx_network_release(n);
     for (size_t i = 0; i < n->input_count; i++) weft_npy_array_release(&n->inputs[i].array);
-    wi_onnx_file_release(n->file);
+    wi_onnx_file_close(&n->file);
     wi_arena_clear(&n->arena);
 }

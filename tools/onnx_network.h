@@ -20,7 +20,7 @@ typedef struct onnx_input {
 typedef struct onnx_network {
     wi_arena arena;
     const onnx_options *options;
-    WiOnnx__ModelProto *file;
+    wi_onnx_file file;
     onnx_input *inputs;
     size_t input_count;
     weft_onnx_size *sizes;

@@ -55,7 +55,7 @@ static weft_status build_loss(weft_tensor **loss, weft_tensor **scores, const on
     if (!*scores)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "--target: '%s' computes no value '%s'; weft onnx info lists the outputs", options->path, name);
-    if (classes) WI_TRY(check_logits(network->file->graph, name));
+    if (classes) WI_TRY(check_logits(network->file.model->graph, name));
     if (weft_tensor_rank(*scores) < 1 || target->rank == WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_SHAPE, "--target: '%s' and its array need an axis of examples", name);
     dims[0] = weft_tensor_dimension(*scores, 0);
