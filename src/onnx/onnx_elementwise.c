@@ -1,16 +1,23 @@
-/* Elementwise ops of ONNX (https://onnx.ai/onnx/operators). */
-#include "onnx/onnx_node.h"
+/* Elementwise ops of ONNX (https://onnx.ai/onnx/operators): arithmetic, comparisons, logic and casts. */
+#include "onnx/onnx_types.h"
 #include <math.h>
-#include <string.h>
+
+/* Up to version 6 the second input lies at the axes of the first that begin with `axis`. */
+static weft_tensor *at_axis(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *a, weft_tensor *b) {
+    if (n->version >= 7 || !b || !wi_onnx_attribute(node, "axis")) return b;
+    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(a));
+    for (int d = axis + weft_tensor_rank(b); d < weft_tensor_rank(a); d++) b = weft_unsqueeze(b, -1);
+    return b;
+}
 
 weft_tensor *wi_onnx_build_elementwise(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_op *op) {
     weft_tensor *result = wi_onnx_get(n, node, 0);
-    if (op->one) return result ? op->one(result) : NULL;
-    for (size_t i = 1; result && i < node->n_input; i++) {
-        weft_tensor *const next = wi_onnx_get(n, node, i);
+    if (op->one) result = result ? op->one(result) : NULL;
+    for (size_t i = 1; op->two && result && i < node->n_input; i++) {
+        weft_tensor *const next = at_axis(n, node, result, wi_onnx_get(n, node, i));
         result = next ? op->two(result, next) : NULL;
     }
-    return result;
+    return op->wraps ? wi_onnx_wrap(result, wi_onnx_get_type(n, node, 0)) : result;
 }
 
 static weft_tensor *build_mean(wi_onnx_import *n, wi_onnx_node *node) {
@@ -18,116 +25,86 @@ static weft_tensor *build_mean(wi_onnx_import *n, wi_onnx_node *node) {
     return sum ? weft_div_number(sum, (double)node->n_input) : NULL;
 }
 
-static weft_tensor *build_pow(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
-    if (x && known && known->count == 1 && known->rank == 0) return weft_pow_number(x, known->data[0]);
-    weft_tensor *const y = wi_onnx_get(n, node, 1);
-    return x && y ? weft_pow(x, weft_cast(y, weft_tensor_dtype(x))) : NULL;
+static weft_tensor *equal(weft_tensor *a, weft_tensor *b) {
+    return weft_tensor_dtype(a) == WEFT_BOOL ? weft_logical_not(weft_logical_xor(a, b)) : weft_equal(a, b);
 }
 
-static weft_tensor *build_leaky_relu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    return x ? weft_leaky_relu(x, wi_onnx_real(node, "alpha", 0.01)) : NULL;
-}
-
-static weft_tensor *build_elu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    return x ? weft_elu(x, wi_onnx_real(node, "alpha", 1)) : NULL;
-}
-
-static weft_tensor *build_selu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double alpha = wi_onnx_real(node, "alpha", 1.67326319217681884765625);
-    return x ? weft_mul_number(weft_elu(x, alpha), wi_onnx_real(node, "gamma", 1.05070102214813232421875))
-             : NULL;
-}
-
-static weft_tensor *build_hard_sigmoid(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    const double slope = wi_onnx_real(node, "alpha", 0.2), offset = wi_onnx_real(node, "beta", 0.5);
-    return weft_clamp(weft_add_number(weft_mul_number(x, slope), offset), 0, 1);
-}
-
-static weft_tensor *build_gelu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    return wi_onnx_says(node, "approximate", "tanh") ? weft_gelu_tanh(x) : weft_gelu(x);
-}
-
-/* The slope broadcasts to x, with any number of dimensions. */
-static weft_tensor *build_prelu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0), *const slope = wi_onnx_get(n, node, 1);
-    if (!x || !slope) return NULL;
-    return weft_sub(weft_relu(x), weft_mul(weft_relu(weft_neg(x)), slope));
+/* A bound that is an input; NULL: there is none, or the host knows it. */
+static weft_tensor *bound_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    return wi_onnx_has(node, index) && !wi_onnx_known(n, node, index) ? wi_onnx_get(n, node, index) : NULL;
 }
 
 /* Bounds are attributes up to version 6, inputs from 11 on. */
 static weft_tensor *build_clip(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double low = wi_onnx_get_number(n, node, 1, wi_onnx_real(node, "min", -(double)INFINITY));
-    const double high = wi_onnx_get_number(n, node, 2, wi_onnx_real(node, "max", (double)INFINITY));
-    return x && n->status == WEFT_OK ? weft_clamp(x, low, high) : NULL;
+    weft_tensor *x = wi_onnx_get(n, node, 0);
+    weft_tensor *const least = bound_of(n, node, 1), *const most = bound_of(n, node, 2);
+    const double low = least ? -(double)INFINITY
+                             : wi_onnx_get_number(n, node, 1, wi_onnx_real(node, "min", -(double)INFINITY));
+    const double high =
+        most ? (double)INFINITY : wi_onnx_get_number(n, node, 2, wi_onnx_real(node, "max", (double)INFINITY));
+    if (!x || n->status != WEFT_OK) return NULL;
+    if (!least && !most) return weft_clamp(x, low, high);
+    x = least ? weft_maximum(x, least) : isinf(low) ? x : weft_maximum_number(x, low);
+    return most ? weft_minimum(x, most) : isinf(high) ? x : weft_minimum_number(x, high);
 }
 
 static weft_tensor *build_where(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const condition = wi_onnx_get(n, node, 0), *const a = wi_onnx_get(n, node, 1),
                        *const b = wi_onnx_get(n, node, 2);
-    return condition && a && b ? weft_where(condition, a, b) : NULL;
+    if (!condition || !a || !b) return NULL;
+    if (weft_tensor_dtype(a) != WEFT_BOOL) return weft_where(condition, a, b);
+    return weft_logical_or(weft_logical_and(condition, a), weft_logical_and(weft_logical_not(condition), b));
 }
 
+/* CastLike takes the type of its second input. */
 static weft_tensor *build_cast(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    weft_dtype dtype;
-    if (!x) return NULL;
-    if (wi_onnx_dtype(&dtype, (int)wi_onnx_whole(node, "to", 0), node->output[0]) != WEFT_OK)
-        return wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "type %d is not supported", (int)wi_onnx_whole(node, "to", 0));
-    return weft_cast(x, dtype);
-}
-
-/* With the sign of the divisor, as in Python; fmod has that of the first. */
-static weft_tensor *build_mod(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const a = wi_onnx_get(n, node, 0), *const b = wi_onnx_get(n, node, 1);
-    if (wi_onnx_whole(node, "fmod", 0))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "fmod is not supported");
-    return a && b ? weft_remainder(a, b) : NULL;
+    const int type = node->op_type[4] ? wi_onnx_get_type(n, node, 1) : (int)wi_onnx_whole(node, "to", 0);
+    weft_tensor *const y =
+        wi_onnx_cast(n, node, wi_onnx_get(n, node, 0), type, wi_onnx_whole(node, "saturate", 1) != 0);
+    if (y) wi_onnx_set_type(n, node, 0, type);
+    return y;
 }
 
 static weft_tensor *build_identity(wi_onnx_import *n, wi_onnx_node *node) {
     return wi_onnx_get(n, node, 0);
 }
 
-/* A file of a network in training says so; all others drop nothing. */
+static weft_tensor *build_is_inf(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const bool below = wi_onnx_whole(node, "detect_negative", 1) != 0,
+               above = wi_onnx_whole(node, "detect_positive", 1) != 0;
+    if (!x || (below && above)) return x ? weft_isinf(x) : NULL;
+    return weft_logical_and(weft_isinf(x), below   ? weft_less_number(x, 0)
+                                           : above ? weft_greater_number(x, 0)
+                                                   : weft_constant(n->graph, WEFT_BOOL, 0));
+}
+
+/* A file of a network in training says so; all others drop nothing, and their mask is true. */
 static weft_tensor *build_dropout(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const bool training = wi_onnx_get_number(n, node, 2, 0) != 0;
     const double ratio = wi_onnx_get_number(n, node, 1, wi_onnx_real(node, "ratio", 0.5));
+    const bool masks = node->n_output > 1 && node->output[1][0];
+    int64_t dims[WEFT_MAX_RANK];
     if (!x || n->status != WEFT_OK) return NULL;
-    if (node->n_output > 1 && node->output[1][0])
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "only its first output is supported");
+    if (masks && training && ratio != 0)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "the mask of a dropout in training is not supported");
+    wi_onnx_dims(x, dims);
+    if (masks) wi_onnx_set(n, node, 1, weft_full(n->graph, WEFT_BOOL, 1, weft_tensor_rank(x), dims));
     return training ? weft_dropout(x, (float)ratio) : x;
 }
 
-const wi_onnx_op wi_onnx_elementwise_ops[] = {{"Abs", .one = weft_abs}, {"Acos", .one = weft_acos},
-    {"Asin", .one = weft_asin}, {"Atan", .one = weft_atan}, {"Ceil", .one = weft_ceil},
-    {"Cos", .one = weft_cos}, {"Erf", .one = weft_erf}, {"Exp", .one = weft_exp},
-    {"Floor", .one = weft_floor}, {"HardSwish", .one = weft_hardswish}, {"IsNaN", .one = weft_isnan},
-    {"Log", .one = weft_log}, {"Mish", .one = weft_mish}, {"Neg", .one = weft_neg},
-    {"Not", .one = weft_logical_not}, {"Reciprocal", .one = weft_reciprocal}, {"Relu", .one = weft_relu},
-    {"Round", .one = weft_round}, {"Sigmoid", .one = weft_sigmoid}, {"Sign", .one = weft_sign},
-    {"Sin", .one = weft_sin}, {"Softplus", .one = weft_softplus}, {"Softsign", .one = weft_softsign},
-    {"Sqrt", .one = weft_sqrt}, {"Tan", .one = weft_tan}, {"Tanh", .one = weft_tanh},
-    {"Add", .two = weft_add}, {"And", .two = weft_logical_and}, {"Div", .two = weft_div},
-    {"Equal", .two = weft_equal}, {"Greater", .two = weft_greater},
+const wi_onnx_op wi_onnx_elementwise_ops[] = {{"Abs", .one = weft_abs, .wraps = true},
+    {"Ceil", .one = weft_ceil}, {"Floor", .one = weft_floor}, {"IsNaN", .one = weft_isnan},
+    {"Neg", .one = weft_neg, .wraps = true}, {"Not", .one = weft_logical_not}, {"Relu", .one = weft_relu},
+    {"Round", .one = weft_round}, {"Sign", .one = weft_sign}, {"Add", .two = weft_add, .wraps = true},
+    {"And", .two = weft_logical_and}, {"Equal", .two = equal}, {"Greater", .two = weft_greater},
     {"GreaterOrEqual", .two = weft_greater_equal}, {"Less", .two = weft_less},
     {"LessOrEqual", .two = weft_less_equal}, {"Max", .two = weft_maximum}, {"Min", .two = weft_minimum},
-    {"Mul", .two = weft_mul}, {"Or", .two = weft_logical_or}, {"Sub", .two = weft_sub},
-    {"Sum", .two = weft_add}, {"Xor", .two = weft_logical_xor}, {"Mean", .build = build_mean},
-    {"Pow", .build = build_pow}, {"Mod", .build = build_mod}, {"LeakyRelu", .build = build_leaky_relu},
-    {"Elu", .build = build_elu}, {"Selu", .build = build_selu}, {"HardSigmoid", .build = build_hard_sigmoid},
-    {"Gelu", .build = build_gelu}, {"PRelu", .build = build_prelu, .weights = 1u << 1},
+    {"Mul", .two = weft_mul, .wraps = true}, {"Or", .two = weft_logical_or},
+    {"Sub", .two = weft_sub, .wraps = true}, {"Sum", .two = weft_add, .wraps = true},
+    {"Xor", .two = weft_logical_xor}, {"Mean", .build = build_mean}, {"IsInf", .build = build_is_inf},
     {"Clip", .build = build_clip, .host = 1u << 1 | 1u << 2}, {"Where", .build = build_where},
-    {"Cast", .build = build_cast}, {"Identity", .build = build_identity},
+    {"Cast", .build = build_cast}, {"CastLike", .build = build_cast}, {"Identity", .build = build_identity},
     {"Dropout", .build = build_dropout, .host = 1u << 1 | 1u << 2}, {0}};

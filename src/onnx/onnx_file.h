@@ -2,29 +2,61 @@
 #ifndef WI_ONNX_FILE_H
 #define WI_ONNX_FILE_H
 
+#include "base/file_map.h"
 #include "base/memory.h"
 #include "onnx_model.pb-c.h"
 #include <weft/weft.h>
 
+/* An opened file: its messages, whose data of tensors stays where it lies in the mapped file. */
+typedef struct wi_onnx_file {
+    WiOnnx__ModelProto *model; /* with a graph */
+    char name[256];            /* for errors */
+    wi_arena arena;
+    wi_file_map map;               /* empty: the bytes are the caller's */
+    struct wi_onnx_beside *beside; /* other files, which have data of tensors */
+} wi_onnx_file;
+
+/* Where data outside the file may lie. */
+typedef struct wi_onnx_place {
+    const weft_allocator *allocator;
+    const char *folder; /* NULL: of the path, or none */
+    bool any_folder;    /* data may lie outside the folder, too */
+} wi_onnx_place;
+
+/* Errors: WEFT_ERROR_FILE (a file cannot be read), WEFT_ERROR_FORMAT (it is no ONNX file, or has no graph; data of a
+ * tensor is beyond its file). After an error the file is closed. */
+weft_status wi_onnx_file_open(wi_onnx_file *file, const char *path, const wi_onnx_place *place);
+/* The bytes must stay where they are until the file is closed. */
+weft_status wi_onnx_file_open_memory(
+    wi_onnx_file *file, const void *data, size_t bytes, const wi_onnx_place *place);
+void wi_onnx_file_close(wi_onnx_file *file); /* also one that is {0} */
+/* Finds the data of tensors that is in other files. Called by the functions above. */
+weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *place);
+void wi_onnx_file_close_beside(wi_onnx_file *file);
+
+/* ---- tensors ---- */
+
 /* Numbers that the host knows. Whole ones of any width are exact up to 2^53. */
 typedef struct wi_onnx_numbers {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_BOOL: the dtype of a tensor that is made of them */
+    /* The number of the type in the ONNX specification, which says when whole numbers wrap; 0: it is not known. */
+    int type;
+    bool open; /* some of the numbers depend on open sizes, as onnx_sizes.h encodes these */
     int rank;
     int64_t dims[WEFT_MAX_RANK];
     size_t count;
     double *data; /* of an arena */
 } wi_onnx_numbers;
 
-/* Errors: WEFT_ERROR_FILE (it cannot be read), WEFT_ERROR_FORMAT (it is no ONNX file, or has no graph). wi_onnx_file_release frees it. */
-weft_status wi_onnx_file_read(WiOnnx__ModelProto **model, const char *path);
-void wi_onnx_file_release(WiOnnx__ModelProto *model);
-
-/* The dtype that stands for one of ONNX, by its number there; floats of any width are f32. WEFT_ERROR_UNSUPPORTED: strings,
- * complex numbers. `what` is for the error. */
+/* The dtype that stands for one of ONNX, by its number there: floats of any width are f32, whole numbers i32.
+ * WEFT_ERROR_UNSUPPORTED: strings, complex numbers. `what` is for the error. */
 weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what);
 /* Shape and dtype of a stored tensor: all but its data. WEFT_ERROR_SHAPE: more than WEFT_MAX_RANK dimensions, or a negative one. */
 weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor);
-/* The same with its data. WEFT_ERROR_FORMAT: less or more data than the shape says. WEFT_ERROR_UNSUPPORTED: the data is in another file. */
+/* The same with its data. WEFT_ERROR_FORMAT: less or more data than the shape says. */
 weft_status wi_onnx_tensor_read(wi_onnx_numbers *numbers, wi_arena *arena, const WiOnnx__TensorProto *tensor);
+/* Writes the elements of a stored tensor in its dtype. WEFT_ERROR_NOT_FINITE, WEFT_ERROR_UNSUPPORTED: a number does not
+ * fit into f32 or i32. */
+weft_status wi_onnx_tensor_write(void *elements, const WiOnnx__TensorProto *tensor);
 
 #endif

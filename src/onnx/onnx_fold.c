@@ -39,7 +39,10 @@ static wi_onnx_numbers *fold_shape(wi_onnx_import *n, wi_onnx_node *node) {
     begin = begin < 0 ? 0 : begin > rank ? rank : begin;
     end = end < begin ? begin : end > rank ? rank : end;
     wi_onnx_numbers *const made = new_list(n, WEFT_I32, (size_t)(end - begin));
-    for (int d = begin; made && d < end; d++) made->data[d - begin] = (double)dims[d];
+    for (int d = begin; made && d < end; d++) {
+        made->data[d - begin] = wi_onnx_from_size(dims[d]);
+        made->open = made->open || wi_onnx_is_open(made->data[d - begin]);
+    }
     return made;
 }
 

@@ -1,51 +1,76 @@
-/* Networks of ONNX files as expressions of a graph. Float initializers become parameters, which train; running statistics of batch
- * norms become states. Sizes are fixed when the graph is built: the first symbolic dimension of inputs is the batch. Whole numbers that only say shapes are computed on the host. */
+/* Networks of ONNX files as expressions of a graph.
+ *
+ * wi_onnx_import_build registers all names of the file, sorts the nodes, decides which constants are weights
+ * (onnx_weights.h), creates the inputs, and builds the nodes one after the other. Numbers that only say shapes are
+ * computed on the host (onnx_fold.c); onnx_sizes.h explains how open sizes are numbers there. */
 #ifndef WI_ONNX_IMPORT_H
 #define WI_ONNX_IMPORT_H
 
 #include "onnx/onnx_file.h"
 #include <uthash.h>
 
-/* WI_ONNX_USUAL_BATCH: where the file leaves it open. */
-enum { WI_ONNX_MOST_INPUTS = 16, WI_ONNX_MOST_OUTPUTS = 64, WI_ONNX_USUAL_BATCH = 16 };
-
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {
     const char *name;
-    weft_tensor *tensor;               /* NULL until it is asked for */
-    const WiOnnx__TensorProto *stored; /* of an initializer */
-    const wi_onnx_numbers *numbers;    /* NULL: the host does not know them */
-    int input;                         /* its number among the inputs; -1: it is none */
+    weft_tensor *tensor;                /* NULL until it is asked for */
+    const WiOnnx__TensorProto *stored;  /* of a constant of the file: an initialiser, or of a node Constant */
+    const wi_onnx_numbers *numbers;     /* NULL: the host does not know them */
+    const WiOnnx__NodeProto *maker;     /* the node that computes it; NULL: none */
+    size_t place;                       /* of the maker among the nodes of the file */
+    const WiOnnx__ValueInfoProto *info; /* of an input of the network */
+    int64_t bound;                      /* whole numbers of the input are below it; 0: not known */
+    int type;                           /* ONNX's number of the type of its elements; 0: not known */
+    unsigned state_count;               /* states that were created of it */
+    unsigned seen;                      /* by the walk of onnx_weights.c */
+    bool is_active;                     /* depends on the values of the network's inputs */
+    bool is_used;                       /* a node, or an output of the network, reads it */
+    bool is_weight;                     /* a constant that stands in the place of a weight */
+    bool is_trained;                    /* a constant that becomes a parameter */
     UT_hash_handle hh;
 } wi_onnx_value;
-
-typedef struct wi_onnx_input {
-    weft_tensor *tensor;
-    size_t count;  /* numbers */
-    int64_t bound; /* of whole numbers, which are rows of a table; else 2 */
-} wi_onnx_input;
 
 typedef struct wi_onnx_import {
     weft_graph *graph;
     const WiOnnx__ModelProto *model;
-    int64_t batch, batch_in_file; /* what the file has where it fixes one; 0: it does not */
-    const char *batch_name;       /* of a symbolic dimension; NULL: there is none */
-    int version;                  /* of the operator set */
+    const weft_onnx_options *options; /* only during wi_onnx_import_build */
+    int version;                      /* of the standard operator set */
     wi_arena arena;
     wi_onnx_value *values;
-    wi_onnx_input inputs[WI_ONNX_MOST_INPUTS];
-    weft_tensor *outputs[WI_ONNX_MOST_OUTPUTS];
+    const WiOnnx__NodeProto **nodes; /* in an order in which each can be built */
+    size_t node_count;
+    wi_onnx_value **inputs, **outputs;
     size_t input_count, output_count;
     weft_status status; /* of the first node with an error, which is the thread's last one */
 } wi_onnx_import;
 
-/* `known`: inputs of these names are numbers of the host's (shapes that a file takes as inputs). batch 0: what the file says, or WI_ONNX_USUAL_BATCH.
- * The network and the model are used until wi_onnx_import_clear. Errors: WEFT_ERROR_UNSUPPORTED (an op or an option of one, which is
- * named), WEFT_ERROR_FORMAT (a value that no node makes), and those of the ops. */
+/* The model is used until wi_onnx_import_clear. Errors: those of weft_onnx_load. *network is {0} before, and must be
+ * cleared also after an error. */
 weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    int64_t batch, const wi_onnx_numbers *const *known);
-/* The batch of a network that is built with none. */
-weft_status wi_onnx_import_batch(int64_t *batch, const WiOnnx__ModelProto *model);
+    const weft_onnx_options *options);
 void wi_onnx_import_clear(wi_onnx_import *network);
+
+/* What wi_onnx_import_build consists of; onnx_order.c, onnx_inputs.c and onnx_weights.c. */
+weft_status wi_onnx_register(wi_onnx_import *network); /* all names, and the order of the nodes */
+weft_status wi_onnx_add_inputs(wi_onnx_import *network);
+/* Marks the constants that stand in the places of weights, and those that become parameters. */
+weft_status wi_onnx_mark_weights(wi_onnx_import *network);
+
+/* The value of this name; NULL: there is none. */
+wi_onnx_value *wi_onnx_find(const wi_onnx_import *network, const char *name);
+/* The value of this name, which is new if there was none. NULL: no memory. */
+wi_onnx_value *wi_onnx_add(wi_onnx_import *network, const char *name);
+/* Builds a node, or computes it on the host. */
+weft_status wi_onnx_build_node(wi_onnx_import *network, const WiOnnx__NodeProto *node);
+/* The value as a tensor; NULL: an error, of which `network` does not know yet, or it is none, as a sequence. */
+weft_tensor *wi_onnx_tensor_of(wi_onnx_import *network, wi_onnx_value *value);
+/* A constant as a new state. A tensor that a node computed is returned as it is. */
+weft_tensor *wi_onnx_state_of(wi_onnx_import *network, wi_onnx_value *value);
+/* The value as numbers of the host; NULL: it does not know them. */
+const wi_onnx_numbers *wi_onnx_known_of(wi_onnx_import *network, wi_onnx_value *value);
+/* A name of a file as one that Weft gives to parameters and terminals print: the same one if it is usual. */
+void wi_onnx_usual_name(char *buffer, size_t capacity, const char *name);
+
+/* The model's internals, for the tools: of a model of weft_onnx_load. */
+const wi_onnx_import *wi_onnx_import_of(const weft_onnx_model *model);
 
 #endif

@@ -102,53 +102,10 @@ static weft_tensor *build_softmax(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_reshape_shape(op(weft_reshape_shape(x, 2, flat), 1), rank, dims);
 }
 
-/* ---- reductions ---- */
-
-static weft_tensor *norm_of_one(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_norm_with(x, 1, axes, keep);
-}
-
-static weft_tensor *sum_of_squares(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_sum_axes(weft_square(x), axes, keep);
-}
-
-/* Axes are an attribute, in later versions an input; none: all, or nothing is done. */
-weft_tensor *wi_onnx_build_reduction(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_op *op) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    wi_onnx_list axes =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "axes") : wi_onnx_wholes(node, "axes");
-    if (!x || n->status != WEFT_OK) return NULL;
-    if (axes.count == 0 && wi_onnx_whole(node, "noop_with_empty_axes", 0)) return x;
-    if (axes.count > WEFT_MAX_RANK)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there are %d axes", axes.count);
-    axes.of[axes.count] = WEFT_END;
-    return op->reduce(x, axes.count ? axes.of : NULL, wi_onnx_whole(node, "keepdims", 1) != 0);
-}
-
-static weft_tensor *build_extreme(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int64_t axes[] = {wi_onnx_whole(node, "axis", 0), WEFT_END};
-    const bool keep = wi_onnx_whole(node, "keepdims", 1) != 0;
-    if (!x) return NULL;
-    if (wi_onnx_whole(node, "select_last_index", 0))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "select_last_index is not supported");
-    return strcmp(node->op_type, "ArgMax") == 0 ? weft_argmax_axes(x, axes, keep)
-                                                : weft_argmin_axes(x, axes, keep);
-}
-
 const wi_onnx_op wi_onnx_layer_ops[] = {{"MatMul", .build = build_matmul, .weights = 1u << 0 | 1u << 1},
     {"Gemm", .build = build_gemm, .weights = 1u << 0 | 1u << 1 | 1u << 2}, {"Einsum", .build = build_einsum},
     {"BatchNormalization", .build = build_batch_norm, .weights = 1u << 1 | 1u << 2},
     {"InstanceNormalization", .build = build_instance_norm, .weights = 1u << 1 | 1u << 2},
     {"LayerNormalization", .build = build_layer_norm, .weights = 1u << 1 | 1u << 2},
     {"LRN", .build = build_local_norm}, {"Softmax", .build = build_softmax},
-    {"LogSoftmax", .build = build_softmax}, {"ReduceSum", .reduce = weft_sum_axes, .host = 1u << 1},
-    {"ReduceMean", .reduce = weft_mean_axes, .host = 1u << 1},
-    {"ReduceMax", .reduce = weft_max_axes, .host = 1u << 1},
-    {"ReduceMin", .reduce = weft_min_axes, .host = 1u << 1},
-    {"ReduceProd", .reduce = weft_prod_axes, .host = 1u << 1},
-    {"ReduceL1", .reduce = norm_of_one, .host = 1u << 1},
-    {"ReduceL2", .reduce = weft_norm_axes, .host = 1u << 1},
-    {"ReduceSumSquare", .reduce = sum_of_squares, .host = 1u << 1},
-    {"ReduceLogSumExp", .reduce = weft_logsumexp_axes, .host = 1u << 1}, {"ArgMax", .build = build_extreme},
-    {"ArgMin", .build = build_extreme}, {0}};
+    {"LogSoftmax", .build = build_softmax}, {0}};

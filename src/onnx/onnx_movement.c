@@ -4,30 +4,38 @@
 
 /* ---- other shapes ---- */
 
-/* A dimension of -1 becomes what the others leave of `all` elements. */
-static void fill_dims(int64_t *dims, int rank, int64_t all) {
-    int64_t known = 1;
-    for (int d = 0; d < rank; d++) known *= dims[d] == -1 ? 1 : dims[d];
+/* How many elements, with the batch as -1 and the length as its symbol. False: too many for 64 bits. */
+static bool count_elements(int64_t *all, int rank, const int64_t *dims) {
+    *all = 1;
     for (int d = 0; d < rank; d++)
-        if (dims[d] == -1 && known > 0) dims[d] = all / known;
+        if (__builtin_mul_overflow(*all, dims[d], all)) return false;
+    return true;
 }
 
-/* 0 in a shape is the dimension of x. */
+/* 0 in a shape is the dimension of x, and -1 is what the others leave of the elements. */
 static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    wi_onnx_list shape =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
-    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all = 1;
+    const wi_onnx_list shape =
+        wi_onnx_has(node, 1) ? wi_onnx_get_sizes(n, node, 1, "the shape") : wi_onnx_wholes(node, "shape");
+    int64_t dims[WEFT_MAX_RANK], own[WEFT_MAX_RANK], all, known;
+    const bool zero_is_zero = wi_onnx_whole(node, "allowzero", 0) != 0;
+    int inferred = -1;
     if (!x || n->status != WEFT_OK) return NULL;
     if (shape.count > WEFT_MAX_RANK)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape has %d dimensions", shape.count);
     wi_onnx_dims(x, own);
-    for (int d = 0; d < weft_tensor_rank(x); d++) all *= own[d];
-    for (int d = 0; d < shape.count; d++)
-        if (shape.of[d] == 0 && !wi_onnx_whole(node, "allowzero", 0) && d < weft_tensor_rank(x))
-            shape.of[d] = own[d];
-    memcpy(dims, shape.of, sizeof dims);
-    fill_dims(dims, shape.count, all);
+    for (int d = 0; d < shape.count; d++) {
+        const bool same = shape.of[d] == 0 && !zero_is_zero;
+        if (shape.of[d] < -1 || (shape.of[d] == -1 && inferred >= 0) || (same && d >= weft_tensor_rank(x)))
+            return wi_onnx_fail(
+                n, node, WEFT_ERROR_SHAPE, "the shape has %lld as dimension %d", (long long)shape.of[d], d);
+        dims[d] = same ? own[d] : shape.of[d] == -1 ? 1 : wi_onnx_dimension(shape.of[d]);
+        if (shape.of[d] == -1) inferred = d;
+    }
+    if (!count_elements(&all, weft_tensor_rank(x), own) || !count_elements(&known, shape.count, dims) ||
+        (inferred >= 0 && (known == 0 || all % known != 0)))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape does not fit the input");
+    if (inferred >= 0) dims[inferred] = all / known;
     return weft_reshape_shape(x, shape.count, dims);
 }
 
@@ -84,7 +92,7 @@ static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
 /* Broadcast in both directions: a dimension of 1 in the shape leaves that of x. */
 static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list shape = wi_onnx_get_list(n, node, 1, "the shape");
+    const wi_onnx_list shape = wi_onnx_get_sizes(n, node, 1, "the shape");
     int64_t dims[WEFT_MAX_RANK];
     if (!x || n->status != WEFT_OK) return NULL;
     const int own = weft_tensor_rank(x), rank = own > shape.count ? own : shape.count;
@@ -93,7 +101,7 @@ static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     for (int d = 0; d < rank; d++) {
         const int64_t mine = d >= rank - own ? weft_tensor_dimension(x, d - (rank - own)) : 1;
         const int64_t asked = d >= rank - shape.count ? shape.of[d - (rank - shape.count)] : 1;
-        dims[d] = asked == 1 ? mine : asked;
+        dims[d] = asked == 1 ? mine : wi_onnx_dimension(asked);
     }
     return weft_expand(x, rank, dims);
 }
@@ -145,12 +153,23 @@ static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t 
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
 }
 
+/* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
+static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
+    int64_t end, int64_t step) {
+    const int64_t size = wi_onnx_symbol(weft_tensor_dimension(x, axis));
+    if (step != 1 || start < INT32_MIN || end < INT32_MIN)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
+    return weft_slice(x, axis, start, end == size || end >= INT32_MAX ? WEFT_END : end);
+}
+
 /* Numbers are attributes up to version 9, inputs from 10 on. */
 static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const bool old = wi_onnx_attribute(node, "starts") != NULL;
-    const wi_onnx_list starts = old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_list(n, node, 1, "starts");
-    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_list(n, node, 2, "ends");
+    const wi_onnx_list starts =
+        old ? wi_onnx_wholes(node, "starts") : wi_onnx_get_sizes(n, node, 1, "starts");
+    const wi_onnx_list ends = old ? wi_onnx_wholes(node, "ends") : wi_onnx_get_sizes(n, node, 2, "ends");
     const wi_onnx_list axes = old                    ? wi_onnx_wholes(node, "axes")
                               : wi_onnx_has(node, 3) ? wi_onnx_get_list(n, node, 3, "axes")
                                                      : (wi_onnx_list){0};
@@ -161,83 +180,12 @@ static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
         const int64_t step = i < steps.count ? steps.of[i] : 1;
         if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
             return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
-        x = slice_axis(x, axis, starts.of[i], ends.of[i], step);
+        const bool open = wi_onnx_is_symbol(wi_onnx_symbol(weft_tensor_dimension(x, axis))) ||
+                          wi_onnx_is_symbol(starts.of[i]) || wi_onnx_is_symbol(ends.of[i]);
+        x = open ? slice_open(n, node, x, axis, starts.of[i], ends.of[i], step)
+                 : slice_axis(x, axis, starts.of[i], ends.of[i], step);
     }
     return n->status == WEFT_OK ? x : NULL;
-}
-
-static weft_tensor *build_pad(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list pads =
-        wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "pads") : wi_onnx_wholes(node, "pads");
-    const double value = wi_onnx_get_number(n, node, 2, wi_onnx_real(node, "value", 0));
-    if (!x || n->status != WEFT_OK) return NULL;
-    if (pads.count != 2 * weft_tensor_rank(x) || wi_onnx_has(node, 3))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs two numbers for each axis");
-    const weft_pad_mode mode = wi_onnx_says(node, "mode", "reflect") ? WEFT_PAD_REFLECT
-                               : wi_onnx_says(node, "mode", "edge")  ? WEFT_PAD_EDGE
-                               : wi_onnx_says(node, "mode", "wrap")  ? WEFT_PAD_WRAP
-                                                                     : WEFT_PAD_CONSTANT;
-    for (int i = 0; i < pads.count; i++)
-        if (pads.of[i] < 0)
-            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "negative padding is not supported");
-    return weft_pad(x, pads.of, pads.of + weft_tensor_rank(x), mode, value);
-}
-
-/* Keeps what is above or below a diagonal. */
-static weft_tensor *build_trilu(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int64_t diagonal = (int64_t)wi_onnx_get_number(n, node, 1, 0);
-    if (!x || n->status != WEFT_OK) return NULL;
-    return wi_onnx_whole(node, "upper", 1) ? weft_triu(x, diagonal) : weft_tril(x, diagonal);
-}
-
-static weft_tensor *build_cumsum(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double axis = wi_onnx_get_number(n, node, 1, 0);
-    if (!x || n->status != WEFT_OK) return NULL;
-    return weft_cumsum_with(
-        x, (int)axis, wi_onnx_whole(node, "exclusive", 0) != 0, wi_onnx_whole(node, "reverse", 0) != 0);
-}
-
-/* ---- indices ---- */
-
-/* Indices, of which the host's may count from the end of an axis of `size` elements. */
-static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, int64_t size) {
-    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
-    wi_onnx_bound(n, node, 1, size);
-    if (!known) return wi_onnx_get(n, node, 1);
-    wi_onnx_numbers index = *known;
-    index.data = wi_arena_take(&n->arena, (known->count + 1) * sizeof *index.data);
-    if (!index.data) return wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "no memory");
-    for (size_t i = 0; i < known->count; i++)
-        index.data[i] = known->data[i] + (known->data[i] < 0 ? (double)size : 0);
-    return wi_onnx_array(n, &index);
-}
-
-/* Rows of a table by whole numbers; an index of rank 0 takes the axis away. */
-static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    if (axis < 0 || axis >= weft_tensor_rank(x))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
-    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
-    if (!index) return NULL;
-    if (axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32 &&
-        weft_tensor_rank(index) > 0)
-        return weft_embedding_with(x, index);
-    return weft_index_select(x, axis, index);
-}
-
-static weft_tensor *build_gather_elements(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    if (axis < 0 || axis >= weft_tensor_rank(x))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
-    weft_tensor *const index = index_of(n, node, weft_tensor_dimension(x, axis));
-    return index ? weft_gather(x, axis, index) : NULL;
 }
 
 const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .host = 1u << 1},
@@ -246,9 +194,6 @@ const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .
     {"Expand", .build = build_expand, .host = 1u << 1}, {"Tile", .build = build_tile, .host = 1u << 1},
     {"Concat", .build = build_concat}, {"Split", .build = build_split, .host = 1u << 1},
     {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
-    {"Pad", .build = build_pad, .host = 1u << 1 | 1u << 2 | 1u << 3},
-    {"Gather", .build = build_gather, .weights = 1u << 0}, {"GatherElements", .build = build_gather_elements},
-    {"Trilu", .build = build_trilu, .host = 1u << 1}, {"CumSum", .build = build_cumsum, .host = 1u << 1},
     {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
     {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
     {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};

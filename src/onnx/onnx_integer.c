@@ -1,0 +1,136 @@
+/* Ops of ONNX on whole numbers, which are exact: division, powers, and ops on bits. */
+#include "onnx/onnx_types.h"
+#include <math.h>
+
+static bool is_whole(const weft_tensor *x) {
+    return weft_tensor_dtype(x) == WEFT_I32;
+}
+
+/* The remainder with the sign of a: of floats as C's fmod. */
+static weft_tensor *truncated_remainder(weft_tensor *a, weft_tensor *b) {
+    weft_tensor *const magnitude = weft_remainder(weft_abs(a), weft_abs(b));
+    return weft_where(weft_less_number(a, 0), weft_neg(magnitude), magnitude);
+}
+
+/* a / b, rounded to a whole number of magnitude below 2^31. */
+static weft_tensor *near_quotient(weft_tensor *a, weft_tensor *b) {
+    const double most = 2147483520; /* the largest f32 in i32 */
+    weft_tensor *const q = weft_round(weft_div(weft_cast(a, WEFT_F32), weft_cast(b, WEFT_F32)));
+    return weft_cast(weft_clamp(q, -most, most), WEFT_I32);
+}
+
+/* Rounds toward 0. Without the remainder b divides a; f32 gives this quotient to 22 bits, and what is missing is another one. */
+static weft_tensor *divide_whole(weft_tensor *a, weft_tensor *b) {
+    weft_tensor *const multiple = weft_sub(a, truncated_remainder(a, b));
+    weft_tensor *const q = near_quotient(multiple, b);
+    return weft_add(q, near_quotient(weft_sub(multiple, weft_mul(q, b)), b));
+}
+
+static weft_tensor *divide(weft_tensor *a, weft_tensor *b) {
+    return is_whole(a) ? divide_whole(a, b) : weft_div(a, b);
+}
+
+/* With the sign of the divisor, as in Python; with fmod, which floats need, that of the first input. */
+static weft_tensor *build_mod(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const a = wi_onnx_get(n, node, 0), *const b = wi_onnx_get(n, node, 1);
+    if (!a || !b) return NULL;
+    return wi_onnx_whole(node, "fmod", 0) ? truncated_remainder(a, b) : weft_remainder(a, b);
+}
+
+/* base^exponent, which wraps around, for exponents of 0 or more: the product of base^(2^k) for each bit k of the exponent. */
+static weft_tensor *power(weft_tensor *base, weft_tensor *exponent, int bits) {
+    weft_tensor *result = weft_number(base, 1), *factor = base;
+    for (int k = 0; k < bits; k++) {
+        const double bit = ldexp(1, k);
+        weft_tensor *const low = k < 30 ? weft_remainder_number(exponent, 2 * bit) : exponent;
+        weft_tensor *const is_set = weft_greater_equal_number(low, bit);
+        result = weft_mul(result, weft_where(is_set, factor, weft_number(base, 1)));
+        factor = weft_square(factor);
+    }
+    return result;
+}
+
+/* An exponent that the host knows, as a whole number; -1: it is none. */
+static int known_exponent(const wi_onnx_numbers *known) {
+    const double e = known && known->count == 1 ? known->data[0] : -1;
+    return e >= 0 && e < 0x1p30 && e == floor(e) ? (int)e : -1;
+}
+
+static weft_tensor *whole_power(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x) {
+    const int known = known_exponent(wi_onnx_known(n, node, 1));
+    weft_tensor *const exponent = wi_onnx_get(n, node, 1);
+    if (!exponent) return NULL;
+    if (known < 0 && !is_whole(exponent))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "powers of whole numbers need whole exponents");
+    const int bits = known > 1 ? ilogb(known) + 1 : known >= 0 ? 1 : 31;
+    return wi_onnx_wrap(power(x, weft_cast(exponent, WEFT_I32), bits), wi_onnx_get_type(n, node, 0));
+}
+
+static weft_tensor *build_pow(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0);
+    const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
+    if (!x || is_whole(x)) return x ? whole_power(n, node, x) : NULL;
+    if (known && known->count == 1 && known->rank <= weft_tensor_rank(x))
+        return weft_pow_number(x, known->data[0]);
+    weft_tensor *const y = wi_onnx_get(n, node, 1);
+    return y ? weft_pow(x, weft_cast(y, weft_tensor_dtype(x))) : NULL;
+}
+
+/* ---- bits ---- */
+
+/* Whole numbers of 32 bits or more are here only if they fit into i32, so that results that need more bits would be wrong. */
+static weft_tensor *build_shift(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const y = wi_onnx_get(n, node, 1);
+    if (!x || !y) return NULL;
+    if (!is_whole(x) || !is_whole(y))
+        return wi_onnx_fail(n, node, WEFT_ERROR_DTYPE, "it takes whole numbers");
+    enum { BITS = 5, MOST = 30 };
+    weft_tensor *const factor = power(weft_number(x, 2), weft_minimum_number(y, MOST), BITS);
+    weft_tensor *const is_most = weft_greater_number(y, MOST);
+    if (wi_onnx_says(node, "direction", "RIGHT"))
+        return weft_where(is_most, weft_number(x, 0), divide_whole(x, factor));
+    return wi_onnx_wrap(
+        weft_where(is_most, weft_number(x, 0), weft_mul(x, factor)), wi_onnx_get_type(n, node, 0));
+}
+
+/* x without the sign's bit; *sign: is it set? */
+static weft_tensor *without_sign(weft_tensor *x, weft_tensor **sign) {
+    *sign = weft_less_number(x, 0);
+    return weft_where(*sign, weft_add_number(x, (double)INT32_MIN), x);
+}
+
+/* Bits from the highest to the lowest: each that is set is taken away from both. */
+static weft_tensor *both_bits(weft_tensor *a, weft_tensor *b) {
+    weft_tensor *sign_a, *sign_b, *const zero = weft_number(a, 0);
+    a = without_sign(a, &sign_a);
+    b = without_sign(b, &sign_b);
+    weft_tensor *result =
+        weft_where(weft_logical_and(sign_a, sign_b), weft_number(a, (double)INT32_MIN), zero);
+    for (int k = 30; k >= 0; k--) {
+        weft_tensor *const bit = weft_number(a, ldexp(1, k));
+        weft_tensor *const in_a = weft_where(weft_greater_equal(a, bit), bit, zero);
+        weft_tensor *const in_b = weft_where(weft_greater_equal(b, bit), bit, zero);
+        result = weft_add(result, weft_minimum(in_a, in_b));
+        a = weft_sub(a, in_a);
+        b = weft_sub(b, in_b);
+    }
+    return result;
+}
+
+/* a or b is a + b - (a and b); either a or b is a + b - 2 · (a and b). */
+static weft_tensor *either_bits(weft_tensor *a, weft_tensor *b) {
+    return weft_sub(weft_add(a, b), both_bits(a, b));
+}
+
+static weft_tensor *unequal_bits(weft_tensor *a, weft_tensor *b) {
+    return weft_sub(weft_add(a, b), weft_mul_number(both_bits(a, b), 2));
+}
+
+static weft_tensor *other_bits(weft_tensor *x) {
+    return weft_number_sub(-1, x);
+}
+
+const wi_onnx_op wi_onnx_integer_ops[] = {{"Div", .two = divide, .wraps = true}, {"Mod", .build = build_mod},
+    {"Pow", .build = build_pow}, {"BitShift", .build = build_shift}, {"BitwiseAnd", .two = both_bits},
+    {"BitwiseOr", .two = either_bits}, {"BitwiseXor", .two = unequal_bits},
+    {"BitwiseNot", .one = other_bits, .wraps = true}, {0}};

@@ -1,0 +1,186 @@
+/* Which constants of a file are weights, and train.
+ *
+ * A file does not say what trains: weights, masks and tables of positions alike are constants. Weights are the float
+ * constants from which nothing but a change of shape or order leads to
+ *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
+ *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
+ *   - a factor or summand of a value that depends on the network's inputs, if the constant is a vector, that is if it
+ *     has one dimension above 1: biases, and scales of channels.
+ * A single number is never a weight. */
+#include "base/pattern.h"
+#include "onnx/onnx_node.h"
+#include <string.h>
+
+/* Operators that only reorder, join or convert, and the bits of the inputs that they do so with. */
+static const struct {
+    const char *name;
+    uint32_t inputs;
+} passing[] = {{"Identity", 1}, {"Transpose", 1}, {"Reshape", 1}, {"Flatten", 1}, {"Squeeze", 1},
+    {"Unsqueeze", 1}, {"Cast", 1}, {"Concat", UINT32_MAX}, {"Slice", 1}, {"Split", 1},
+    {"DequantizeLinear", 1}};
+
+static bool is_named(wi_onnx_node *node, const char *name) {
+    return node->op_type && strcmp(node->op_type, name) == 0 && (!node->domain || !node->domain[0]);
+}
+
+static bool takes_vectors(wi_onnx_node *node) {
+    return is_named(node, "Add") || is_named(node, "Sub") || is_named(node, "Mul") || is_named(node, "Div");
+}
+
+/* How many dimensions are above 1; 0 also where it is no float constant. */
+static int wide_dims(const wi_onnx_value *value) {
+    wi_onnx_numbers shape;
+    int wide = 0;
+    if (!value->stored || wi_onnx_tensor_describe(&shape, value->stored) != WEFT_OK ||
+        shape.dtype != WEFT_F32 || shape.count == 0)
+        return 0;
+    for (int d = 0; d < shape.rank; d++) wide += shape.dims[d] > 1;
+    return wide;
+}
+
+/* ---- what depends on the inputs ---- */
+
+static wi_onnx_value *input_of(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    return node->input[index][0] ? wi_onnx_find(n, node->input[index]) : NULL;
+}
+
+static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph);
+
+static bool is_active(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
+    for (size_t i = 0; i < node->n_input; i++) {
+        const wi_onnx_value *const value = i != but ? input_of(n, node, i) : NULL;
+        if (value && value->is_active) return true;
+    }
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const WiOnnx__AttributeProto *const attribute = node->attribute[i];
+        if (attribute->g && has_active(n, attribute->g)) return true;
+        for (size_t k = 0; k < attribute->n_graphs; k++)
+            if (has_active(n, attribute->graphs[k])) return true;
+    }
+    return false;
+}
+
+static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (is_active(n, graph->node[i], SIZE_MAX)) return true;
+    return false;
+}
+
+/* Shapes depend on the inputs' sizes alone. */
+static void mark_active(wi_onnx_import *n) {
+    for (size_t i = 0; i < n->node_count; i++) {
+        wi_onnx_node *const node = n->nodes[i];
+        if (is_named(node, "Shape") || is_named(node, "Size") || !is_active(n, node, SIZE_MAX)) continue;
+        for (size_t k = 0; k < node->n_output; k++) {
+            wi_onnx_value *const value = node->output[k][0] ? wi_onnx_find(n, node->output[k]) : NULL;
+            if (value) value->is_active = true;
+        }
+    }
+}
+
+/* ---- the walk back to constants ---- */
+
+/* Values that are still to be looked at. Each is looked at once for vectors, and once for all constants. */
+typedef struct walk {
+    wi_onnx_import *n;
+    wi_onnx_value **stack;
+    size_t count, capacity;
+    bool vectors, failed;
+} walk;
+
+static void push(walk *w, wi_onnx_value *value) {
+    const unsigned bit = w->vectors ? 1 : 2;
+    if (!value || value->is_active || (value->seen & bit)) return;
+    value->seen |= bit;
+    if (wi_grow(NULL, (void **)&w->stack, &w->capacity, w->count + 1, sizeof *w->stack) != WEFT_OK)
+        w->failed = true;
+    else
+        w->stack[w->count++] = value;
+}
+
+static uint32_t passing_inputs(wi_onnx_node *node) {
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (is_named(node, passing[i].name)) return passing[i].inputs;
+    return 0;
+}
+
+static void mark_from(walk *w, wi_onnx_value *start, bool vectors) {
+    w->vectors = vectors;
+    push(w, start);
+    while (w->count > 0) {
+        wi_onnx_value *const value = w->stack[--w->count];
+        const int wide = wide_dims(value);
+        if (value->stored) {
+            value->is_weight = value->is_weight || (vectors ? wide == 1 : wide > 0);
+            continue;
+        }
+        const uint32_t inputs = value->maker ? passing_inputs(value->maker) : 0;
+        for (size_t i = 0; inputs && i < value->maker->n_input; i++)
+            if (i >= 32 ? inputs == UINT32_MAX : inputs >> i & 1) push(w, input_of(w->n, value->maker, i));
+    }
+}
+
+static weft_status mark_places(wi_onnx_import *n) {
+    walk w = {.n = n};
+    for (size_t i = 0; i < n->node_count; i++) {
+        wi_onnx_node *const node = n->nodes[i];
+        const wi_onnx_op *const op = wi_onnx_op_of(node);
+        for (size_t k = 0; k < node->n_input && k < 32; k++) {
+            const bool weight = op && (op->weights >> k & 1), vector = takes_vectors(node);
+            if ((weight || vector) && is_active(n, node, k)) mark_from(&w, input_of(n, node, k), !weight);
+        }
+    }
+    wi_release(NULL, w.stack);
+    return w.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+/* ---- merged constants ---- */
+
+/* Exporters merge constants of one content, and give the second its name by a node Identity. A vector gets a constant of
+ * its own for each name, so that biases that begin alike train apart. */
+static void separate(wi_onnx_import *n) {
+    for (size_t i = 0; i < n->node_count; i++) {
+        wi_onnx_node *const node = n->nodes[i];
+        if (!is_named(node, "Identity") || node->n_input != 1 || node->n_output != 1) continue;
+        const wi_onnx_value *const from = input_of(n, node, 0);
+        wi_onnx_value *const to = node->output[0][0] ? wi_onnx_find(n, node->output[0]) : NULL;
+        if (from && to && wide_dims(from) == 1) to->stored = from->stored, to->type = from->type;
+    }
+}
+
+/* ---- what trains ---- */
+
+static weft_status check_patterns(const wi_onnx_import *n, const char *const *patterns, const char *option) {
+    for (; patterns && *patterns; patterns++) {
+        bool found = false;
+        for (const wi_onnx_value *v = n->values; v && !found; v = v->hh.next)
+            found = wide_dims(v) > 0 && wi_pattern_matches(*patterns, v->name);
+        if (!found)
+            return wi_onnx_error(WEFT_ERROR_ARGUMENT,
+                "the option %s has '%.80s', but no float constant of the file has such a name", option,
+                *patterns);
+    }
+    return WEFT_OK;
+}
+
+static void decide(const wi_onnx_import *n) {
+    const weft_onnx_options *const options = n->options;
+    for (wi_onnx_value *value = n->values; value; value = value->hh.next) {
+        if (wide_dims(value) == 0) continue;
+        value->is_trained =
+            !options->frozen &&
+            (options->train ? wi_pattern_matches_any(options->train, value->name) : value->is_weight);
+        if (options->freeze && wi_pattern_matches_any(options->freeze, value->name))
+            value->is_trained = false;
+    }
+}
+
+weft_status wi_onnx_mark_weights(wi_onnx_import *n) {
+    WI_TRY(check_patterns(n, n->options->train, "train"));
+    WI_TRY(check_patterns(n, n->options->freeze, "freeze"));
+    mark_active(n);
+    if (!n->options->tied) separate(n);
+    WI_TRY(mark_places(n));
+    decide(n);
+    return WEFT_OK;
+}
