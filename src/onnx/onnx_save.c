@@ -1,0 +1,315 @@
+/* weft_onnx_save: walks from the outputs to the inputs, and writes every node by the row of its op. A node without a row is replaced by the
+ * nodes that plans replace it by in inference, until all have rows. */
+#include "onnx/onnx_save.h"
+#include "cl/context.h"
+#include "graph/attempt.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tensors ---- */
+
+wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x) {
+    return &e->entries[x->id];
+}
+
+weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
+    while (x && x->id < e->entry_capacity && e->entries[x->id].to) x = e->entries[x->id].to;
+    return x;
+}
+
+/* Moves the axis at `from` of a value of x's rank to `to`. */
+static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
+    int64_t order[WEFT_MAX_RANK];
+    if (!x || rank < 3) return x;
+    for (int i = 0; i < rank; i++)
+        order[i] = i == 0 ? 0 : to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    return wi_export_op(e, "Transpose", WI_FROM(x), WI_WITH(WI_WHOLES("perm", order, rank)));
+}
+
+wi_export_value *wi_export_of(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->value) entry->value = move_axis(e, entry->first, x->shape.rank, true);
+    return entry->value;
+}
+
+wi_export_value *wi_export_first(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->first) entry->first = move_axis(e, entry->value, x->shape.rank, false);
+    return entry->first;
+}
+
+/* ---- rows ---- */
+
+static const wi_export_row *row_of(const wi_export *e, const weft_tensor *y) {
+    static const wi_export_row *const lists[] = {wi_export_elementwise_rows, wi_export_movement_rows,
+        wi_export_layer_rows, wi_export_image_rows, wi_export_recurrent_rows};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const wi_export_row *row = lists[i]; row->op; row++)
+            if (row->op == y->op && row->since <= e->options.opset && (!row->fits || row->fits(e, y)))
+                return row;
+    return NULL;
+}
+
+/* The tensor that is written instead of y; NULL: none. */
+static weft_tensor *replacement(const weft_tensor *given, const wi_export_row *row) {
+    weft_tensor *const y = (weft_tensor *)given;
+    const wi_op *const op = y->op;
+    if (row && (row->name || row->emit || row->emit_image)) return NULL;
+    if (row) return row->rewrite(y);
+    if ((op->kind == WI_VIEW && op->view == wi_same_view) || op->fail_label) return y->inputs[0];
+    return op->kind == WI_COMPOSITE ? op->lower(y, true) : NULL;
+}
+
+/* ---- the order of nodes ---- */
+
+static weft_status make_room(wi_export *e, const weft_tensor *x) {
+    const size_t before = e->entry_capacity, wanted = (size_t)e->graph->node_count;
+    if (x->id < before) return WEFT_OK;
+    WI_TRY(wi_grow(e->arena.allocator, (void **)&e->entries, &e->entry_capacity, wanted, sizeof *e->entries));
+    memset(e->entries + before, 0, (e->entry_capacity - before) * sizeof *e->entries);
+    return WEFT_OK;
+}
+
+typedef struct visit {
+    weft_tensor *tensor;
+    int next; /* the input that is visited next */
+} visit;
+
+typedef struct stack {
+    visit *visits;
+    size_t count, capacity;
+} stack;
+
+static weft_status push(wi_export *e, stack *s, weft_tensor *x) {
+    WI_TRY(make_room(e, x));
+    if (e->entries[x->id].visited) return WEFT_OK;
+    e->entries[x->id].visited = true;
+    WI_TRY(wi_grow(e->arena.allocator, (void **)&s->visits, &s->capacity, s->count + 1, sizeof *s->visits));
+    s->visits[s->count++] = (visit){x, 0};
+    return WEFT_OK;
+}
+
+static weft_status list_input(wi_export *e, const weft_tensor *x) {
+    WI_TRY(wi_grow(
+        e->arena.allocator, (void **)&e->inputs, &e->input_capacity, e->input_count + 1, sizeof *e->inputs));
+    size_t at = e->input_count++;
+    for (; at > 0 && e->inputs[at - 1].tensor->id > x->id; at--) e->inputs[at] = e->inputs[at - 1];
+    e->inputs[at] = (wi_export_port){NULL, x};
+    return WEFT_OK;
+}
+
+static weft_status list_node(wi_export *e, weft_tensor *x) {
+    if (x->op == &wi_op_input) WI_TRY(list_input(e, x));
+    WI_TRY(wi_grow(
+        e->arena.allocator, (void **)&e->order, &e->order_capacity, e->order_count + 1, sizeof *e->order));
+    e->order[e->order_count++] = x;
+    return WEFT_OK;
+}
+
+/* Visits what the tensor needs, and lists it afterwards. */
+static weft_status step(wi_export *e, stack *s) {
+    visit *const top = &s->visits[s->count - 1];
+    weft_tensor *const x = top->tensor;
+    const wi_export_row *const row = row_of(e, x);
+    if (top->next == 0 && x->op != &wi_op_input && !x->variable) {
+        weft_tensor *const to = replacement(x, row);
+        WI_TRY(weft_graph_status(e->graph));
+        if (!row && !to) {
+            e->entries[x->id].is_missing = true;
+            wi_export_refuse(e, x, "");
+        }
+        e->entries[x->id].to = to;
+    }
+    weft_tensor *const to = e->entries[x->id].to;
+    if (top->next < (to ? 1 : x->input_count))
+        return push(e, s, to ? (top->next++, to) : x->inputs[top->next++]);
+    s->count--;
+    return to ? WEFT_OK : list_node(e, x);
+}
+
+static weft_status order_nodes(wi_export *e, weft_tensor *const *outputs) {
+    stack s = {0};
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < e->output_count && status == WEFT_OK; i++) {
+        status = push(e, &s, outputs[i]);
+        while (status == WEFT_OK && s.count > 0) status = step(e, &s);
+    }
+    wi_release(e->arena.allocator, s.visits);
+    return status;
+}
+
+/* ---- nodes ---- */
+
+static const char *name_of(const weft_tensor *x, const char *otherwise) {
+    return x->name && *x->name ? x->name : otherwise;
+}
+
+static weft_status write_inputs(wi_export *e) {
+    for (size_t i = 0; i < e->input_count; i++) {
+        wi_export_port *const port = &e->inputs[i];
+        if (!(port->value = wi_arena_take(&e->arena, sizeof *port->value))) return WEFT_ERROR_MEMORY;
+        if (!(port->value->name = wi_export_name(e, name_of(port->tensor, "input"))))
+            return WEFT_ERROR_MEMORY;
+        port->value->needed = true;
+        wi_export_entry_of(e, port->tensor)->value = port->value;
+    }
+    return WEFT_OK;
+}
+
+static void write_variable(wi_export *e, weft_tensor *x) {
+    const wi_export_part whole = {x, 0, x->variable->bytes};
+    wi_export_entry_of(e, x)->value =
+        wi_export_stored_parts(e, name_of(x, x->op->name), wi_export_type(x->dtype), &x->shape, &whole, 1);
+}
+
+static wi_export_value *write_plain(wi_export *e, const wi_export_row *row, const weft_tensor *y) {
+    wi_export_value *inputs[4] = {NULL};
+    for (int i = 0; i < y->input_count; i++)
+        if (!(inputs[i] = wi_export_of(e, y->inputs[i]))) return NULL;
+    return wi_export_op(e, row->name, inputs, NULL);
+}
+
+static void write_node(wi_export *e, weft_tensor *y) {
+    wi_export_entry *const entry = wi_export_entry_of(e, y);
+    const wi_export_row *const row = row_of(e, y);
+    if (y->op == &wi_op_input) return;
+    if (y->variable) {
+        write_variable(e, y);
+    } else if (row && row->emit_image) {
+        entry->first = row->emit_image(e, y);
+    } else if (row) {
+        wi_export_value *const value = row->emit ? row->emit(e, y) : write_plain(e, row, y);
+        if (value) entry->value = value; /* a permute has set `first` */
+    }
+    wi_export_value *const made = entry->value ? entry->value : entry->first;
+    entry->is_missing = !made;
+    if (made && y->name && *y->name && made->maker && !made->name) made->name = wi_export_name(e, y->name);
+}
+
+/* An operation on what is missing would only repeat the message. */
+static bool reads_missing(const wi_export *e, const weft_tensor *y) {
+    bool missing = false;
+    for (int i = 0; i < y->input_count; i++)
+        missing = missing || wi_export_entry_of(e, wi_export_resolve(e, y->inputs[i]))->is_missing;
+    return missing;
+}
+
+static weft_status write_nodes(wi_export *e) {
+    WI_TRY(write_inputs(e));
+    for (size_t i = 0; i < e->order_count && e->status == WEFT_OK; i++) {
+        if (reads_missing(e, e->order[i]))
+            wi_export_entry_of(e, e->order[i])->is_missing = true;
+        else if (!wi_export_entry_of(e, e->order[i])->is_missing)
+            write_node(e, e->order[i]);
+    }
+    if (e->missing.failed) return WEFT_ERROR_MEMORY;
+    if (e->missing.length)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_onnx_save: opset %d of ONNX cannot express: %s",
+            e->options.opset, e->missing.data);
+    return e->status;
+}
+
+/* ---- outputs ---- */
+
+/* An output of the file is made by a node, under its own name. */
+static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
+    const char *const *const names = e->options.output_names;
+    char usual[32];
+    snprintf(usual, sizeof usual, "output%zu", index);
+    wi_export_value *value = wi_export_of(e, x);
+    const char *const wanted = names ? names[index] : name_of(x, usual);
+    if (!wanted) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: output_names[%zu] is NULL", index);
+    if (value && (!value->maker || value->needed || (value->name && strcmp(value->name, wanted) != 0)))
+        value = wi_export_op(e, "Identity", WI_FROM(value), NULL);
+    if (!value) return e->status == WEFT_OK ? WEFT_ERROR_MEMORY : e->status;
+    if (!value->name) value->name = wi_export_name(e, wanted);
+    if (!value->name) return WEFT_ERROR_MEMORY;
+    if (names && strcmp(value->name, wanted) != 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the name '%s' of output %zu is that of another value",
+            wanted, index);
+    value->needed = true;
+    e->outputs[index] = (wi_export_port){value, x};
+    return WEFT_OK;
+}
+
+/* Marks what the outputs depend on, and names the values of nodes by their ops. */
+static weft_status mark_needed(wi_export *e) {
+    for (size_t i = e->node_count; i-- > 0;) {
+        wi_export_node *const node = e->nodes[i];
+        bool needed = false;
+        for (int k = 0; k < WI_EXPORT_OUTPUTS; k++)
+            needed = needed || (node->outputs[k] && node->outputs[k]->needed);
+        node->outputs[0]->needed = needed;
+        for (wi_export_value **input = node->inputs; needed && *input; input++)
+            if (*input != &wi_export_none) (*input)->needed = true;
+    }
+    for (size_t i = 0; i < e->node_count; i++)
+        for (int k = 0; k < WI_EXPORT_OUTPUTS; k++) {
+            wi_export_value *const value = e->nodes[i]->outputs[k];
+            if (!value || !value->needed || value->name) continue;
+            if (!(value->name = wi_export_name(e, e->nodes[i]->op))) return WEFT_ERROR_MEMORY;
+        }
+    return WEFT_OK;
+}
+
+/* ---- the public function ---- */
+
+static weft_status read_options(wi_export *e, const weft_onnx_save_options *given) {
+    weft_onnx_save_options *const o = &e->options;
+    WI_TRY(WI_OPTIONS(o, given, "weft_onnx_save", WEFT_ONNX_SAVE_OPTIONS_INIT));
+    if (o->opset == 0) o->opset = 17;
+    if (!o->batch_name) o->batch_name = "batch";
+    if (!o->length_name) o->length_name = "length";
+    if (o->opset < 17 || o->opset > 23)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: opset is %d, expected 17 to 23", o->opset);
+    return WEFT_OK;
+}
+
+static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
+    if (!outputs || count == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: there are no outputs");
+    for (size_t i = 0; i < count; i++) {
+        if (!outputs[i]) return wi_fail_null("weft_onnx_save", "an output");
+        if (outputs[i]->graph != outputs[0]->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the outputs belong to different graphs");
+    }
+    return weft_graph_status(outputs[0]->graph);
+}
+
+static weft_status save(wi_export *e, const char *path, weft_tensor *const *outputs) {
+    e->outputs = wi_arena_take(&e->arena, e->output_count * sizeof *e->outputs);
+    if (!e->outputs) return WEFT_ERROR_MEMORY;
+    WI_TRY(order_nodes(e, outputs));
+    WI_TRY(write_nodes(e));
+    for (size_t i = 0; i < e->output_count; i++) WI_TRY(write_output(e, outputs[i], i));
+    WI_TRY(mark_needed(e));
+    WI_TRY(e->status);
+    return wi_export_write(e, path);
+}
+
+static void clear(wi_export *e) {
+    const weft_allocator *const allocator = e->arena.allocator;
+    for (size_t i = 0; i < e->node_count; i++) wi_text_clear(&e->nodes[i]->attributes);
+    wi_export_free_keys(e);
+    wi_text_clear(&e->missing);
+    wi_release(allocator, e->entries);
+    wi_release(allocator, e->order);
+    wi_release(allocator, e->nodes);
+    wi_release(allocator, e->stored);
+    wi_release(allocator, e->inputs);
+    wi_arena_clear(&e->arena);
+}
+
+weft_status weft_onnx_save(
+    const char *path, weft_tensor *const *outputs, size_t count, const weft_onnx_save_options *options) {
+    wi_export e = {.output_count = count};
+    if (!path) return wi_fail_null("weft_onnx_save", "path");
+    WI_TRY(check_outputs(outputs, count));
+    WI_TRY(read_options(&e, options));
+    e.graph = outputs[0]->graph;
+    wi_arena_init(&e.arena, e.graph->context->allocator);
+    wi_text_init(&e.missing, e.graph->context->allocator);
+    const wi_attempt attempt = wi_attempt_begin(e.graph);
+    const weft_status status = wi_attempt_end(&attempt, save(&e, path, outputs));
+    clear(&e);
+    return status;
+}

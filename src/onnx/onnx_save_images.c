@@ -1,0 +1,235 @@
+/* Convolutions, pooling and resampling in ONNX. Images of Weft's nodes are (N, spatial..., C), those of ONNX (N, C, spatial...). */
+#include "onnx/onnx_save.h"
+#include "ops/convolution/conv.h"
+#include "ops/pooling/pool.h"
+#include <math.h>
+
+/* Are all spatial sizes known? */
+static bool is_fixed_image(const wi_export *e, const weft_tensor *y) {
+    for (int i = 1; i < y->shape.rank - 1; i++)
+        if (wi_export_is_open(e, y->inputs[0]->shape.dims[i]) || wi_export_is_open(e, y->shape.dims[i]))
+            return false;
+    return true;
+}
+
+/* ---- windows ---- */
+
+/* A window over the spatial axes, in ONNX's terms. */
+typedef struct window {
+    int axes;
+    int64_t size[3], stride[3], dilation[3], pads[6]; /* pads: before each axis, then behind each axis */
+    int64_t more[3]; /* behind an axis of a transposed convolution: what it has beyond its windows */
+} window;
+
+/* The window over an image, and the padding behind each axis with which it has as many places as the result. Spatial axes are those from 1
+ * on. False: an axis is open, and its padding cannot be known, or adaptive windows have different sizes. */
+static bool window_of(
+    const wi_export *e, window *w, const wi_window *own, const wi_shape *image, const wi_shape *result) {
+    *w = (window){.axes = image->rank - 2};
+    for (int i = 0; i < w->axes; i++) {
+        const int k = i + 3 - w->axes;
+        w->size[i] = own->size[k];
+        w->stride[i] = own->stride[k];
+        w->dilation[i] = own->dilation[k];
+        w->pads[i] = own->padding[k];
+        const int64_t n = image->dims[1 + i], places = result->dims[1 + i];
+        if (own->stride[k] == 0 && (wi_export_is_open(e, n) || n % places != 0)) return false;
+        if (own->stride[k] == 0) w->size[i] = w->stride[i] = n / places;
+        const int64_t reach = w->dilation[i] * (w->size[i] - 1) + 1;
+        const int64_t behind = (places - 1) * w->stride[i] + reach - n - w->pads[i];
+        if (wi_export_is_open(e, wi_magnitude(behind))) return false;
+        w->pads[w->axes + i] = behind > 0 ? behind : 0;
+        w->more[i] = behind < 0 ? -behind : 0;
+    }
+    return true;
+}
+
+/* ---- convolutions ---- */
+
+wi_export_value *wi_export_conv(wi_export *e, weft_tensor *y, weft_tensor *bias) {
+    const bool forward = y->op == &wi_op_conv;
+    const wi_conv_attributes *const a = &y->attributes->conv;
+    const wi_shape *const x_shape = &y->inputs[0]->shape;
+    window w;
+    if (!window_of(e, &w, &a->window, forward ? x_shape : &y->shape, forward ? &y->shape : x_shape))
+        return wi_export_refuse(e, y, "the padding depends on an open size");
+    wi_export_value *const x = wi_export_first(e, y->inputs[0]),
+                           *const weight = wi_export_of(e, y->inputs[1]),
+                           *const added = bias ? wi_export_of(e, bias) : &wi_export_none;
+    if (!x || !weight || !added) return NULL;
+    return wi_export_op(e, forward ? "Conv" : "ConvTranspose", WI_FROM(x, weight, added),
+        WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
+            WI_WHOLES("dilations", w.dilation, w.axes), WI_WHOLES("pads", w.pads, 2 * w.axes),
+            WI_WHOLE("group", a->groups), WI_WHOLES(forward ? NULL : "output_padding", w.more, w.axes)));
+}
+
+static wi_export_value *emit_conv(wi_export *e, weft_tensor *y) {
+    return wi_export_conv(e, y, NULL);
+}
+
+/* ---- pooling ---- */
+
+static bool has_windows(const wi_export *e, const weft_tensor *y) {
+    window w;
+    const wi_window *const own = &y->attributes->pool.window;
+    bool dilated = false;
+    for (int i = 0; i < 3; i++) dilated = dilated || own->dilation[i] > 1;
+    return (!dilated || y->op == &wi_op_max_pool || e->options.opset >= 19) &&
+           window_of(e, &w, own, &y->inputs[0]->shape, &y->shape);
+}
+
+static wi_export_value *emit_max_pool(wi_export *e, weft_tensor *y) {
+    window w;
+    wi_export_value *const x = wi_export_first(e, y->inputs[0]);
+    if (!x || !window_of(e, &w, &y->attributes->pool.window, &y->inputs[0]->shape, &y->shape)) return NULL;
+    return wi_export_op(e, "MaxPool", WI_FROM(x),
+        WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
+            WI_WHOLES("dilations", w.dilation, w.axes), WI_WHOLES("pads", w.pads, 2 * w.axes)));
+}
+
+/* Pads both ends of the spatial axes with zeros. */
+static wi_export_value *pad_image(wi_export *e, wi_export_value *x, const window *w) {
+    int64_t pads[2 * WEFT_MAX_RANK] = {0};
+    const int rank = w->axes + 2;
+    for (int i = 0; i < w->axes; i++) pads[2 + i] = pads[rank + 2 + i] = w->pads[i];
+    return wi_export_two(e, "Pad", x, wi_export_ints(e, pads, 2 * rank));
+}
+
+/* An average counts what lies in the padded image. Windows that reach beyond it (ceil_mode) count less, so the padding, where it counts, is
+ * part of the image, and what is beyond is padding that does not count. */
+static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y) {
+    const wi_pool_attributes *const a = &y->attributes->pool;
+    window w;
+    bool pads = false;
+    double taps = 1;
+    wi_export_value *x = wi_export_first(e, y->inputs[0]);
+    if (!x || !window_of(e, &w, &a->window, &y->inputs[0]->shape, &y->shape)) return NULL;
+    for (int i = 0; i < w.axes; i++) {
+        pads = pads || w.pads[i];
+        taps *= (double)w.size[i];
+    }
+    const bool inside = pads && (a->divisor || !a->exclude_padding);
+    if (inside) x = pad_image(e, x, &w);
+    for (int i = 0; inside && i < w.axes; i++) {
+        const int64_t behind = w.pads[w.axes + i] - w.pads[i];
+        w.pads[w.axes + i] = behind > 0 ? behind : 0;
+        w.pads[i] = 0;
+    }
+    if (!x) return NULL;
+    const bool dilates = e->options.opset >= 19;
+    x = wi_export_op(e, "AveragePool", WI_FROM(x),
+        WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
+            WI_WHOLES("pads", w.pads, 2 * w.axes), WI_WHOLE("count_include_pad", a->divisor != 0),
+            WI_WHOLES(dilates ? "dilations" : NULL, w.dilation, w.axes)));
+    return a->divisor ? wi_export_two(e, "Mul", x, wi_export_number(e, WEFT_F32, taps / a->divisor)) : x;
+}
+
+/* Adaptive windows begin at floor(i n / m) and end before ceil((i + 1) n / m). The extremes and the means of windows of several axes are
+ * those of one axis after the other. */
+static bool is_adaptive(const wi_export *e, const weft_tensor *y) {
+    return y->attributes->pool.window.stride[2] == 0 && is_fixed_image(e, y);
+}
+
+static weft_tensor *adaptive_parts(weft_tensor *y) {
+    enum { MOST = 256 };
+    weft_tensor *x = y->inputs[0], *parts[MOST];
+    for (int axis = 1; x && axis < y->shape.rank - 1; axis++) {
+        const int64_t n = x->shape.dims[axis], m = y->shape.dims[axis], axes[] = {axis, WEFT_END};
+        if (m > MOST) return NULL;
+        for (int64_t i = 0; i < m; i++) {
+            weft_tensor *const part = weft_slice(x, axis, i * n / m, ((i + 1) * n + m - 1) / m);
+            parts[i] =
+                y->op == &wi_op_max_pool ? weft_max_axes(part, axes, true) : weft_mean_axes(part, axes, true);
+        }
+        x = weft_concat(parts, (size_t)m, axis);
+    }
+    return x;
+}
+
+/* ---- resampling ---- */
+
+/* Is the ratio of sizes, from which ONNX computes, the scale of the node, and do both choose the same elements? */
+static bool is_ratio(const wi_export *e, const weft_tensor *y) {
+    const wi_resample_attributes *const a = &y->attributes->resample;
+    const int axes = y->shape.rank - 2;
+    for (int i = 0; i < axes; i++) {
+        const int64_t n = y->inputs[0]->shape.dims[1 + i], m = y->shape.dims[1 + i];
+        if (wi_export_is_open(e, n) || wi_export_is_open(e, m)) return false;
+        const bool whole = a->mode != WI_RESAMPLE_NEAREST || m % n == 0 || n % m == 0;
+        if (a->mode != WI_RESAMPLE_LINEAR_CORNERS &&
+            (!whole || a->scale[i + 3 - axes] != (float)n / (float)m))
+            return false;
+    }
+    return true;
+}
+
+static wi_export_value *emit_resample(wi_export *e, weft_tensor *y) {
+    const uint32_t mode = y->attributes->resample.mode;
+    const int rank = y->shape.rank;
+    int64_t dims[WEFT_MAX_RANK] = {y->shape.dims[0], y->shape.dims[rank - 1]};
+    for (int i = 2; i < rank; i++) dims[i] = y->shape.dims[i - 1];
+    wi_export_value *const x = wi_export_first(e, y->inputs[0]), *const sizes =
+                                                                     wi_export_shape(e, rank, dims);
+    const bool nearest = mode == WI_RESAMPLE_NEAREST;
+    if (!x || !sizes) return NULL;
+    return wi_export_op(e, "Resize", WI_FROM(x, &wi_export_none, &wi_export_none, sizes),
+        WI_WITH(WI_TEXT("mode", nearest ? "nearest" : "linear"),
+            WI_TEXT("coordinate_transformation_mode", nearest                      ? "asymmetric"
+                                                      : mode == WI_RESAMPLE_LINEAR ? "half_pixel"
+                                                                                   : "align_corners"),
+            WI_TEXT(nearest ? "nearest_mode" : NULL, "floor")));
+}
+
+/* An index or a weight for each of m elements of an axis, as a function of the coordinate, computed as the kernel does. */
+static weft_tensor *resample_axis(weft_tensor *x, int axis, int64_t m, float scale, uint32_t mode) {
+    weft_graph *const graph = x->graph;
+    const int64_t n = x->shape.dims[axis];
+    int64_t dims[WEFT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    weft_tensor *at = weft_cast(wi_coordinate(graph, &(wi_shape){.rank = 1, .dims = {m}}, 0), WEFT_F32);
+    if (mode == WI_RESAMPLE_LINEAR) at = weft_add_number(at, 0.5);
+    at = weft_mul_number(at, (double)scale);
+    if (mode == WI_RESAMPLE_LINEAR) at = weft_maximum_number(weft_sub_number(at, 0.5), 0);
+    weft_tensor *const low = weft_minimum_number(weft_floor(at), (double)(n - 1));
+    weft_tensor *const index = weft_cast(low, WEFT_I32), *const next = weft_minimum_number(
+                                                             weft_add_number(index, 1), (double)(n - 1));
+    if (mode == WI_RESAMPLE_NEAREST) return weft_index_select(x, axis, index);
+    dims[axis] = m;
+    weft_tensor *const share = weft_reshape_shape(weft_sub(at, low), x->shape.rank, dims);
+    weft_tensor *const a = weft_index_select(x, axis, index), *const b = weft_index_select(x, axis, next);
+    return weft_add(weft_mul(a, weft_number_sub(1, share)), weft_mul(b, share));
+}
+
+static weft_tensor *resample_parts(weft_tensor *y) {
+    const wi_resample_attributes *const a = &y->attributes->resample;
+    weft_tensor *x = y->inputs[0];
+    for (int i = 0, axes = y->shape.rank - 2; x && i < axes; i++)
+        x = resample_axis(x, 1 + i, y->shape.dims[1 + i], a->scale[i + 3 - axes], a->mode);
+    return x;
+}
+
+/* ---- local response norm ---- */
+
+/* Windows of an even size lie otherwise in ONNX. */
+static bool is_odd(const wi_export *e, const weft_tensor *y) {
+    (void)e;
+    return y->attributes->response.channels % 2 == 1;
+}
+
+static wi_export_value *emit_response(wi_export *e, weft_tensor *y) {
+    const wi_response_attributes *const a = &y->attributes->response;
+    wi_export_value *const x = wi_export_first(e, y->inputs[0]);
+    return x ? wi_export_op(e, "LRN", WI_FROM(x),
+                   WI_WITH(WI_WHOLE("size", a->channels), WI_REAL("alpha", a->alpha),
+                       WI_REAL("beta", a->beta), WI_REAL("bias", a->k)))
+             : NULL;
+}
+
+const wi_export_row wi_export_image_rows[] = {{&wi_op_conv, .emit_image = emit_conv},
+    {&wi_op_conv_data, .emit_image = emit_conv},
+    {&wi_op_max_pool, .emit_image = emit_max_pool, .fits = has_windows},
+    {&wi_op_avg_pool, .emit_image = emit_avg_pool, .fits = has_windows},
+    {&wi_op_max_pool, .rewrite = adaptive_parts, .fits = is_adaptive},
+    {&wi_op_avg_pool, .rewrite = adaptive_parts, .fits = is_adaptive},
+    {&wi_op_resample, .emit_image = emit_resample, .fits = is_ratio},
+    {&wi_op_resample, .rewrite = resample_parts, .fits = is_fixed_image},
+    {&wi_op_local_response_norm, .emit_image = emit_response, .fits = is_odd}, {0}};

@@ -1,0 +1,337 @@
+/* Views, movements, indexing, scans and sorting in ONNX. */
+#include "onnx/onnx_save.h"
+#include "ops/index/index.h"
+#include "ops/scan/scan.h"
+#include <math.h>
+
+static wi_export_value *value_of(wi_export *e, const weft_tensor *y, int index) {
+    return wi_export_of(e, y->inputs[index]);
+}
+
+static bool is_fixed(const wi_export *e, const weft_tensor *y) {
+    return !wi_export_has_open(e, &y->shape) && !wi_export_has_open(e, &y->inputs[0]->shape);
+}
+
+/* ---- views ---- */
+
+static wi_export_value *emit_reshape(wi_export *e, weft_tensor *y) {
+    wi_export_value *const part = wi_export_scan_part(e, y);
+    return part ? part : wi_export_reshape(e, value_of(e, y, 0), &y->inputs[0]->shape, &y->shape);
+}
+
+/* A permute between images of Weft, whose channels are last, and those of ONNX is another name of a value. */
+static wi_export_value *emit_permute(wi_export *e, weft_tensor *y) {
+    const int rank = y->shape.rank;
+    const int8_t *const axes = y->attributes->permute.axes;
+    wi_export_entry *const x = wi_export_entry_of(e, wi_export_resolve(e, y->inputs[0]));
+    int64_t order[WEFT_MAX_RANK];
+    bool to_last = rank > 2, to_first = rank > 2;
+    for (int i = 0; i < rank; i++) {
+        order[i] = axes[i];
+        to_last = to_last && axes[i] == (i == 0 ? 0 : i == rank - 1 ? 1 : i + 1);
+        to_first = to_first && axes[i] == (i == 0 ? 0 : i == 1 ? rank - 1 : i - 1);
+    }
+    if (to_first && x->first) return x->first;
+    wi_export_value *const value = wi_export_of(e, y->inputs[0]);
+    if (to_last) wi_export_entry_of(e, y)->first = value;
+    if (to_last || !value) return NULL;
+    return wi_export_op(e, "Transpose", WI_FROM(value), WI_WITH(WI_WHOLES("perm", order, rank)));
+}
+
+/* A size that the input has is written as 1, which broadcasts. */
+static wi_export_value *emit_expand(wi_export *e, weft_tensor *y) {
+    const wi_shape *const x = &y->inputs[0]->shape;
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < y->shape.rank; i++) {
+        const int own = i - (y->shape.rank - x->rank);
+        dims[i] = own >= 0 && x->dims[own] == y->shape.dims[i] ? 1 : y->shape.dims[i];
+    }
+    return wi_export_two(e, "Expand", value_of(e, y, 0), wi_export_shape(e, y->shape.rank, dims));
+}
+
+static wi_export_value *emit_concat(wi_export *e, weft_tensor *y) {
+    wi_export_value **const list = wi_arena_take(&e->arena, ((size_t)y->input_count + 1) * sizeof *list);
+    if (!list) return wi_export_fail(e, WEFT_ERROR_MEMORY), NULL;
+    for (int i = 0; i < y->input_count; i++)
+        if (!(list[i] = value_of(e, y, i))) return NULL;
+    return wi_export_op(e, "Concat", list, WI_WITH(WI_WHOLE("axis", y->attributes->along.axis)));
+}
+
+/* ---- slices ---- */
+
+static wi_export_value *slice(wi_export *e, wi_export_value *x, wi_export_value *start, wi_export_value *end,
+    wi_export_value *axes, wi_export_value *steps) {
+    if (!x || !start || !end || !axes) return NULL;
+    return wi_export_op(e, "Slice", WI_FROM(x, start, end, axes, steps), NULL);
+}
+
+/* The end of a slice of step 1 is start + size. */
+static wi_export_value *emit_slice(wi_export *e, weft_tensor *y) {
+    const wi_slice_attributes *const a = &y->attributes->slice;
+    const int64_t axis = a->axis, size = y->shape.dims[axis];
+    wi_export_value *const start = wi_export_size(e, a->start), *end;
+    if (a->start == 0 && a->step == 1)
+        end = wi_export_size(e, size);
+    else if (a->start > 0 && size > 0 && a->step == 1)
+        end = wi_export_size(e, a->start + size);
+    else if (!wi_export_is_open(e, size) && !wi_export_is_open(e, a->start))
+        end = wi_export_size(e, a->start + (size - 1) * a->step + 1);
+    else if (a->step == 1)
+        end = wi_export_two(e, "Add", start, wi_export_size(e, size));
+    else
+        end = wi_export_ints(e, &(int64_t){INT64_MAX}, 1); /* an open axis is sliced up to its end */
+    return slice(
+        e, value_of(e, y, 0), start, end, wi_export_ints(e, &axis, 1), wi_export_ints(e, &a->step, 1));
+}
+
+static wi_export_value *emit_flip(wi_export *e, weft_tensor *y) {
+    int64_t axes[WEFT_MAX_RANK], starts[WEFT_MAX_RANK], ends[WEFT_MAX_RANK];
+    int count = 0;
+    for (int i = 0; i < y->shape.rank; i++) {
+        if (!(y->attributes->over.axes >> i & 1)) continue;
+        starts[count] = -1;
+        ends[count] = INT64_MIN;
+        axes[count++] = i;
+    }
+    return slice(e, value_of(e, y, 0), wi_export_ints(e, starts, count), wi_export_ints(e, ends, count),
+        wi_export_ints(e, axes, count), wi_export_ints(e, starts, count));
+}
+
+/* The diagonal of (..., rows · columns) is every (columns + 1)-th element. */
+static weft_tensor *diagonal_parts(weft_tensor *y) {
+    const wi_diagonal_attributes *const a = &y->attributes->diagonal;
+    weft_tensor *const x = y->inputs[0];
+    const int rank = x->shape.rank;
+    const int64_t columns = x->shape.dims[a->columns], size = y->shape.dims[rank - 2];
+    const int64_t start = a->offset < 0 ? -a->offset * columns : a->offset;
+    int order[WEFT_MAX_RANK], count = 0;
+    for (int i = 0; i < rank; i++)
+        if (i != a->rows && i != a->columns) order[count++] = i;
+    order[count++] = a->rows;
+    order[count++] = a->columns;
+    weft_tensor *const flat = weft_flatten_axes(weft_permute_axes(x, rank, order), rank - 2, rank - 1);
+    return weft_slice_step(flat, rank - 2, start, start + (size - 1) * (columns + 1) + 1, columns + 1);
+}
+
+/* ---- padding ---- */
+
+static bool can_pad(const wi_export *e, const weft_tensor *y) {
+    for (int i = 0; i < y->shape.rank; i++) {
+        const int mode = y->attributes->padding.mode[i];
+        if (mode == WI_PADDING_INTERIOR || (mode == WI_PADDING_WRAP && e->options.opset < 19)) return false;
+        /* A batch axis that changes its size is a multiple of the symbol from then on. */
+        if (mode != WI_PADDING_NONE && y->inputs[0]->shape.dims[i] < 0 &&
+            e->graph->length_symbol != WI_BATCH_SYMBOL)
+            return false;
+    }
+    return true;
+}
+
+/* Pads the axes of one mode. */
+static wi_export_value *pad(
+    wi_export *e, const weft_tensor *y, wi_export_value *x, int mode, const char *name) {
+    const wi_padding_attributes *const a = &y->attributes->padding;
+    int64_t pads[2 * WEFT_MAX_RANK] = {0};
+    const int rank = y->shape.rank;
+    bool pads_any = false;
+    for (int i = 0; i < rank; i++) {
+        if (a->mode[i] != mode) continue;
+        pads[i] = a->before[i];
+        pads[rank + i] = y->shape.dims[i] - wi_counted(e->graph, y->inputs[0]->shape.dims[i]) - a->before[i];
+        pads_any = true;
+        if (wi_export_is_open(e, pads[i]) || wi_export_is_open(e, pads[rank + i]))
+            return wi_export_refuse(e, y, "paddings of an open size");
+    }
+    if (!pads_any || !x) return x;
+    wi_export_value *const sizes = wi_export_ints(e, pads, 2 * rank), *const mode_value = wi_export_number(
+                                                                          e, y->dtype, a->outside);
+    wi_export_value *const value = mode == WI_PADDING_CONSTANT ? mode_value : &wi_export_none;
+    return sizes && value ? wi_export_op(e, "Pad", WI_FROM(x, sizes, value), WI_WITH(WI_TEXT("mode", name)))
+                          : NULL;
+}
+
+static wi_export_value *emit_pad(wi_export *e, weft_tensor *y) {
+    wi_export_value *x = value_of(e, y, 0);
+    x = pad(e, y, x, WI_PADDING_CONSTANT, "constant");
+    x = pad(e, y, x, WI_PADDING_EDGE, "edge");
+    x = pad(e, y, x, WI_PADDING_REFLECT, "reflect");
+    return pad(e, y, x, WI_PADDING_WRAP, "wrap");
+}
+
+/* Wrapped axes as a concatenation; others, of mode NONE or of another mode, stay. */
+static weft_tensor *pad_parts(weft_tensor *y) {
+    const wi_padding_attributes *const a = &y->attributes->padding;
+    weft_tensor *x = y->inputs[0];
+    for (int i = 0; x && i < y->shape.rank; i++) {
+        if (a->mode[i] == WI_PADDING_NONE) continue;
+        if (a->mode[i] != WI_PADDING_WRAP) return NULL;
+        const int64_t n = x->shape.dims[i], before = a->before[i], after = y->shape.dims[i] - n - before;
+        weft_tensor *parts[3];
+        size_t count = 0;
+        if (before) parts[count++] = weft_slice(x, i, n - before, n);
+        parts[count++] = x;
+        if (after) parts[count++] = weft_slice(x, i, 0, after);
+        x = weft_concat(parts, count, i);
+    }
+    return x;
+}
+
+/* Zeros between elements: an axis (n, step) whose second part is padded. */
+static weft_tensor *dilate_parts(weft_tensor *y) {
+    const wi_padding_attributes *const a = &y->attributes->padding;
+    weft_tensor *const x = y->inputs[0];
+    int axis = 0;
+    while (axis < y->shape.rank - 1 && a->mode[axis] != WI_PADDING_INTERIOR) axis++;
+    const int64_t n = x->shape.dims[axis], whole = y->shape.dims[axis], step = a->step,
+                  before = a->before[axis];
+    int64_t zeros[WEFT_MAX_RANK + 1] = {0}, more[WEFT_MAX_RANK + 1] = {0};
+    more[axis + 1] = step - 1;
+    weft_tensor *wide = weft_flatten_axes(
+        weft_pad(weft_unsqueeze(x, axis + 1), zeros, more, WEFT_PAD_CONSTANT, 0), axis, axis + 1);
+    wide = weft_slice(wide, axis, 0, (n - 1) * step + 1);
+    zeros[axis] = before;
+    more[axis + 1] = 0;
+    more[axis] = whole - before - ((n - 1) * step + 1);
+    return weft_pad(wide, zeros, more, WEFT_PAD_CONSTANT, 0);
+}
+
+static weft_tensor *roll_parts(weft_tensor *y) {
+    weft_tensor *x = y->inputs[0];
+    for (int i = 0; x && i < y->shape.rank; i++) {
+        const int64_t n = x->shape.dims[i], by = y->attributes->padding.before[i] % n,
+                      k = by < 0 ? by + n : by;
+        if (k == 0) continue;
+        x = weft_concat((weft_tensor *const[]){weft_slice(x, i, n - k, n), weft_slice(x, i, 0, n - k)}, 2, i);
+    }
+    return x;
+}
+
+static wi_export_value *emit_tile(wi_export *e, weft_tensor *y) {
+    int64_t repeats[WEFT_MAX_RANK];
+    for (int i = 0; i < y->shape.rank; i++) repeats[i] = y->shape.dims[i] / y->inputs[0]->shape.dims[i];
+    return wi_export_two(e, "Tile", value_of(e, y, 0), wi_export_ints(e, repeats, y->shape.rank));
+}
+
+/* ---- indices ---- */
+
+static wi_export_value *emit_gather(wi_export *e, weft_tensor *y) {
+    wi_export_value *const x = value_of(e, y, 0), *const index = value_of(e, y, 1);
+    const char *const name = y->op == &wi_op_gather ? "GatherElements" : "Gather";
+    return x && index ? wi_export_op(
+                            e, name, WI_FROM(x, index), WI_WITH(WI_WHOLE("axis", y->attributes->index.axis)))
+                      : NULL;
+}
+
+/* The index (n) of rows of the shape, as an index of elements of it. */
+static weft_tensor *element_index(weft_tensor *index, const wi_shape *shape, int axis) {
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < shape->rank; i++) dims[i] = i == axis ? shape->dims[axis] : 1;
+    index = weft_reshape_shape(index, shape->rank, dims);
+    return index ? weft_expand(index, shape->rank, shape->dims) : NULL;
+}
+
+static bool is_plain_sum(const wi_export *e, const weft_tensor *y) {
+    (void)e;
+    return !y->attributes->index.skips && y->input_count == 2;
+}
+
+static weft_tensor *index_sum_parts(weft_tensor *y) {
+    const int axis = y->attributes->index.axis;
+    weft_tensor *const index = element_index(y->inputs[1], &y->inputs[0]->shape, axis);
+    return index ? weft_scatter_sum(y->inputs[0], axis, index, y->shape.dims[axis]) : NULL;
+}
+
+/* Writes the source into x by index. reduction: of elements with the same index. */
+static wi_export_value *scatter(wi_export *e, wi_export_value *x, wi_export_value *index,
+    wi_export_value *source, int64_t axis, const char *reduction) {
+    if (!x || !index || !source) return NULL;
+    return wi_export_op(e, "ScatterElements", WI_FROM(x, index, source),
+        WI_WITH(WI_WHOLE("axis", axis), WI_TEXT("reduction", reduction)));
+}
+
+static wi_export_value *emit_scatter(wi_export *e, weft_tensor *y) {
+    const bool sums = y->op == &wi_op_scatter_sum, largest = y->op == &wi_op_scatter_max;
+    const double none = sums ? 0 : largest ? -(double)INFINITY : (double)INFINITY;
+    wi_export_value *const base = wi_export_two(
+        e, "Expand", wi_export_number(e, y->dtype, none), wi_export_shape(e, y->shape.rank, y->shape.dims));
+    return scatter(e, base, value_of(e, y, 1), value_of(e, y, 0), y->attributes->index.axis,
+        sums      ? "add"
+        : largest ? "max"
+                  : "min");
+}
+
+static bool copies_plainly(const wi_export *e, const weft_tensor *y) {
+    (void)e;
+    return !y->attributes->index.skips;
+}
+
+static wi_export_value *emit_index_copy(wi_export *e, weft_tensor *y) {
+    const int axis = y->attributes->index.axis;
+    const wi_shape *const source = &y->inputs[2]->shape;
+    wi_shape line = {.rank = source->rank};
+    for (int i = 0; i < line.rank; i++) line.dims[i] = i == axis ? source->dims[axis] : 1;
+    wi_export_value *index = wi_export_reshape(e, value_of(e, y, 1), &y->inputs[1]->shape, &line);
+    index = wi_export_two(e, "Expand", index, wi_export_shape(e, source->rank, source->dims));
+    return scatter(e, value_of(e, y, 0), index, value_of(e, y, 2), axis, "none");
+}
+
+/* ---- scans and sorting ---- */
+
+static wi_export_value *emit_cumsum(wi_export *e, weft_tensor *y) {
+    const wi_scan_attributes *const a = &y->attributes->scan;
+    const int64_t axis = a->axis;
+    wi_export_value *const x = value_of(e, y, 0), *const along = wi_export_constant(
+                                                      e, WI_ONNX_INT64, 0, NULL, &axis, sizeof axis);
+    if (!x || !along) return NULL;
+    return wi_export_op(e, "CumSum", WI_FROM(x, along),
+        WI_WITH(WI_WHOLE("exclusive", a->form == WI_SCAN_BEFORE), WI_WHOLE("reverse", a->backwards)));
+}
+
+/* x moved by `by` elements along the axis, with `outside` before it, or behind it if the scan runs backwards. */
+static weft_tensor *moved(weft_tensor *x, const wi_scan_attributes *a, int64_t by, double outside) {
+    int64_t before[WEFT_MAX_RANK] = {0}, after[WEFT_MAX_RANK] = {0};
+    if (!x) return NULL;
+    const int64_t n = x->shape.dims[a->axis];
+    (a->backwards ? after : before)[a->axis] = by;
+    x = a->backwards ? weft_slice(x, a->axis, by, n) : weft_slice(x, a->axis, 0, n - by);
+    return weft_pad(x, before, after, WEFT_PAD_CONSTANT, outside);
+}
+
+/* Products of 2, 4, 8, ... elements. */
+static weft_tensor *cumprod_parts(weft_tensor *y) {
+    const wi_scan_attributes *const a = &y->attributes->scan;
+    const int64_t n = y->shape.dims[a->axis];
+    weft_tensor *product = y->inputs[0];
+    if (a->form == WI_SCAN_BEFORE)
+        product =
+            n > 1 ? moved(product, a, 1, 1) : weft_expand(weft_number(y, 1), y->shape.rank, y->shape.dims);
+    for (int64_t by = 1; product && by < n; by *= 2) product = weft_mul(product, moved(product, a, by, 1));
+    return product;
+}
+
+/* Of equal elements, the first one is the first in ONNX, too. */
+static wi_export_value *emit_order(wi_export *e, weft_tensor *y) {
+    const wi_sort_attributes *const a = &y->attributes->sort;
+    wi_export_value *const x = value_of(e, y, 0), *const k = wi_export_size(e, y->shape.dims[a->axis]);
+    if (!x || !k) return NULL;
+    wi_export_value *const top = wi_export_op(e, "TopK", WI_FROM(x, k),
+        WI_WITH(WI_WHOLE("axis", a->axis), WI_WHOLE("largest", a->descending), WI_WHOLE("sorted", 1)));
+    return wi_export_cast(e, wi_export_output(e, top, 1), WI_ONNX_INT32);
+}
+
+const wi_export_row wi_export_movement_rows[] = {{&wi_op_reshape, .emit = emit_reshape},
+    {&wi_op_permute, .emit = emit_permute}, {&wi_op_expand, .emit = emit_expand},
+    {&wi_op_concat, .emit = emit_concat}, {&wi_op_slice, .emit = emit_slice},
+    {&wi_op_flip, .emit = emit_flip}, {&wi_op_diagonal, .rewrite = diagonal_parts, .fits = is_fixed},
+    {&wi_op_pad, .emit = emit_pad, .fits = can_pad}, {&wi_op_pad, .rewrite = pad_parts, .fits = is_fixed},
+    {&wi_op_dilate, .emit = emit_pad, .fits = can_pad},
+    {&wi_op_dilate, .rewrite = dilate_parts, .fits = is_fixed},
+    {&wi_op_roll, .rewrite = roll_parts, .fits = is_fixed}, {&wi_op_tile, .emit = emit_tile},
+    {&wi_op_gather, .emit = emit_gather}, {&wi_op_index_select, .emit = emit_gather},
+    {&wi_op_embedding, .emit = emit_gather}, {&wi_op_scatter_sum, .emit = emit_scatter},
+    {&wi_op_scatter_max, .since = 18, .emit = emit_scatter},
+    {&wi_op_scatter_min, .since = 18, .emit = emit_scatter},
+    {&wi_op_index_sum, .rewrite = index_sum_parts, .fits = is_plain_sum},
+    {&wi_op_index_copy, .emit = emit_index_copy, .fits = copies_plainly},
+    {&wi_op_cumsum, .emit = emit_cumsum}, {&wi_op_cumprod, .rewrite = cumprod_parts, .fits = is_fixed},
+    {&wi_op_argsort, .emit = emit_order}, {&wi_op_topk_indices, .emit = emit_order}, {0}};

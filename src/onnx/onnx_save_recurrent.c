@@ -1,0 +1,236 @@
+/* LSTM, GRU and RNN in ONNX. A scan of Weft gets the products of its inputs. The nodes that compute them are a linear map, whose weight and
+ * biases the op of ONNX has itself, with the gates in another order: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). The
+ * initializers of the file have this order. Weights that are computed are put in this order by nodes. */
+#include "onnx/onnx_save.h"
+#include "ops/recurrent/recurrent_scan.h"
+
+/* The gate of Weft at each place in ONNX. */
+static const int *order_of(wi_cell cell) {
+    static const int lstm[] = {0, 3, 1, 2}, gru[] = {1, 0, 2}, rnn[] = {0};
+    return cell == WI_CELL_LSTM ? lstm : cell <= WI_CELL_GRU_RESET_FIRST ? gru : rnn;
+}
+
+/* What the op of ONNX reads. Biases are NULL for zeros. */
+typedef struct layer {
+    weft_tensor *x, *w, *bias, *bias_hidden;
+    const int *order;
+    int64_t gates, units;
+} layer;
+
+/* ---- the layer before the scan ---- */
+
+static weft_tensor *input_of(const wi_export *e, const weft_tensor *y, int index) {
+    return wi_export_resolve(e, y->inputs[index]);
+}
+
+/* Is x a slice of the first axis of a vector? Returns the vector. */
+static weft_tensor *sliced(const wi_export *e, weft_tensor *x, int64_t start, int64_t size) {
+    if (x->op != &wi_op_slice || x->attributes->slice.axis != 0 || x->attributes->slice.start != start ||
+        x->shape.dims[0] != size)
+        return NULL;
+    return input_of(e, x, 0);
+}
+
+/* The bias is one vector, or the sum of both; of a GRU, the second is a slice of a vector and padded with zeros. */
+static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last) {
+    weft_tensor *hidden = NULL;
+    if (sum && sum->op == &wi_op_add) {
+        l->bias = input_of(e, sum, 0);
+        hidden = input_of(e, sum, 1);
+    } else {
+        l->bias = sum;
+    }
+    if (!last) {
+        l->bias_hidden = hidden;
+        return true;
+    }
+    l->bias_hidden = sliced(e, last, 2 * l->units, l->units);
+    if (!hidden || hidden->op != &wi_op_dilate || !l->bias_hidden) return false;
+    return sliced(e, input_of(e, hidden, 0), 0, 2 * l->units) == l->bias_hidden;
+}
+
+/* Finds x, weight and biases of reshape(reshape(x) · weightᵀ + bias). */
+static bool find_layer(const wi_export *e, layer *l, const weft_tensor *y) {
+    weft_tensor *sums = input_of(e, y, WI_SCAN_X),
+                *bias = NULL, *const last = wi_scan_input_of(y, WI_SCAN_BIAS);
+    if (sums->op == &wi_op_reshape) sums = input_of(e, sums, 0);
+    if (sums->op == &wi_op_add) {
+        bias = input_of(e, sums, 1);
+        sums = input_of(e, sums, 0);
+    }
+    if (sums->op != &wi_op_matmul || input_of(e, sums, 1)->op != &wi_op_permute) return false;
+    l->x = input_of(e, sums, 0);
+    l->w = input_of(e, input_of(e, sums, 1), 0);
+    if (l->x->op == &wi_op_reshape && input_of(e, l->x, 0)->shape.rank == 3) l->x = input_of(e, l->x, 0);
+    const wi_shape *const shape = &y->inputs[WI_SCAN_X]->shape;
+    const wi_shape wanted = {.rank = 3, .dims = {shape->dims[0], shape->dims[1], l->w->shape.dims[1]}};
+    return wi_shape_equal(&l->x->shape, &wanted) &&
+           find_biases(e, l, bias, last ? wi_export_resolve(e, last) : NULL);
+}
+
+/* ---- weights ---- */
+
+/* The gates of the variable (NULL: zeros) in ONNX's order; each has `bytes`. */
+static size_t list_gates(const layer *l, weft_tensor *variable, size_t bytes, wi_export_part *parts) {
+    for (int64_t i = 0; i < l->gates; i++)
+        parts[i] = (wi_export_part){variable, variable ? bytes * (size_t)l->order[i] : 0, bytes};
+    return (size_t)l->gates;
+}
+
+/* The gates of a tensor that is computed, in ONNX's order, as (1, ...). */
+static wi_export_value *order_gates(wi_export *e, const layer *l, weft_tensor *x) {
+    wi_export_value *parts[5] = {NULL}, *const axis = wi_export_ints(e, &(int64_t){0}, 1),
+                    *const value = wi_export_of(e, x);
+    for (int64_t i = 0; i < l->gates; i++) {
+        const int64_t start = l->order[i] * l->units, end = start + l->units;
+        wi_export_value *const from = wi_export_ints(e, &start, 1), *const to = wi_export_ints(e, &end, 1);
+        if (!axis || !value || !from || !to) return NULL;
+        parts[i] = wi_export_op(e, "Slice", WI_FROM(value, from, to, axis), NULL);
+    }
+    return wi_export_two(
+        e, "Unsqueeze", wi_export_op(e, "Concat", parts, WI_WITH(WI_WHOLE("axis", 0))), axis);
+}
+
+static wi_export_value *weight_of(wi_export *e, const layer *l, weft_tensor *w) {
+    wi_export_part parts[4];
+    const int64_t columns = w->shape.dims[1];
+    const wi_shape shape = {.rank = 3, .dims = {1, l->gates * l->units, columns}};
+    if (!w->variable) return order_gates(e, l, w);
+    const size_t count = list_gates(l, w, sizeof(float) * (size_t)(l->units * columns), parts);
+    return wi_export_stored_parts(e, weft_tensor_name(w), WI_ONNX_FLOAT, &shape, parts, count);
+}
+
+static wi_export_value *bias_of(wi_export *e, const layer *l) {
+    wi_export_part parts[8];
+    weft_tensor *const both[] = {l->bias, l->bias_hidden};
+    wi_export_value *values[3] = {NULL};
+    const wi_shape shape = {.rank = 2, .dims = {1, 2 * l->gates * l->units}};
+    const int64_t half[] = {1, l->gates * l->units};
+    if (!l->bias && !l->bias_hidden) return &wi_export_none;
+    if ((!l->bias || l->bias->variable) && (!l->bias_hidden || l->bias_hidden->variable)) {
+        size_t count = 0;
+        for (int i = 0; i < 2; i++)
+            count += list_gates(l, both[i], sizeof(float) * (size_t)l->units, parts + count);
+        return wi_export_stored_parts(
+            e, weft_tensor_name(l->bias ? l->bias : l->bias_hidden), WI_ONNX_FLOAT, &shape, parts, count);
+    }
+    for (int i = 0; i < 2; i++) {
+        values[i] = both[i] ? order_gates(e, l, both[i])
+                            : wi_export_two(
+                                  e, "Reshape", wi_export_filled(e, 0, half[1]), wi_export_ints(e, half, 2));
+        if (!values[i]) return NULL;
+    }
+    return wi_export_op(e, "Concat", values, WI_WITH(WI_WHOLE("axis", 1)));
+}
+
+/* ---- the op ---- */
+
+/* A state (N, H) as (1, N, H). */
+static wi_export_value *state_of(wi_export *e, const weft_tensor *y, int which) {
+    weft_tensor *const state = wi_scan_input_of(y, which);
+    if (!state) return &wi_export_none;
+    return wi_export_two(e, "Unsqueeze", wi_export_of(e, state), wi_export_ints(e, &(int64_t){0}, 1));
+}
+
+/* The products of inputs that no linear map is found for are read with the identity as their weight. */
+static void use_products(wi_export *e, layer *l, weft_tensor *y, wi_export_value *inputs[8]) {
+    const int64_t n = l->gates * l->units, dims[] = {1, n, n};
+    weft_tensor *const last = wi_scan_input_of(y, WI_SCAN_BIAS);
+    float *const identity = wi_arena_take(&e->arena, (size_t)(n * n) * sizeof *identity);
+    if (!identity) {
+        wi_export_fail(e, WEFT_ERROR_MEMORY);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) identity[i * n + l->order[i / l->units] * l->units + i % l->units] = 1;
+    inputs[0] = wi_export_of(e, y->inputs[WI_SCAN_X]);
+    inputs[1] = wi_export_constant(e, WI_ONNX_FLOAT, 3, dims, identity, (size_t)(n * n) * sizeof *identity);
+    inputs[3] = &wi_export_none;
+    if (!last) return;
+    wi_export_value *const zeros = wi_export_filled(e, 0, n + 2 * l->units), *const own =
+                                                                                 wi_export_of(e, last);
+    inputs[3] =
+        zeros && own ? wi_export_op(e, "Concat", WI_FROM(zeros, own), WI_WITH(WI_WHOLE("axis", 0))) : NULL;
+    inputs[3] = wi_export_two(e, "Unsqueeze", inputs[3], wi_export_ints(e, &(int64_t){0}, 1));
+}
+
+static wi_export_value *scan_node(wi_export *e, weft_tensor *y) {
+    static const char *const names[] = {"LSTM", "GRU", "GRU", "RNN", "RNN"};
+    const wi_cell cell = wi_cell_of(y);
+    layer l = {
+        .order = order_of(cell), .gates = wi_cell_gates(cell), .units = y->attributes->recurrent.units};
+    wi_export_value *inputs[8] = {NULL};
+    weft_tensor *const lengths = wi_scan_input_of(y, WI_SCAN_LENGTHS);
+    if (find_layer(e, &l, y)) {
+        inputs[0] = wi_export_of(e, l.x);
+        inputs[1] = weight_of(e, &l, l.w);
+        inputs[3] = bias_of(e, &l);
+    } else {
+        use_products(e, &l, y, inputs);
+    }
+    inputs[2] = weight_of(e, &l, wi_scan_input_of(y, WI_SCAN_W));
+    inputs[4] = lengths ? wi_export_of(e, lengths) : &wi_export_none;
+    inputs[5] = state_of(e, y, WI_SCAN_H0);
+    if (cell == WI_CELL_LSTM) inputs[6] = state_of(e, y, WI_SCAN_C0);
+    for (int i = 0; i < (cell == WI_CELL_LSTM ? 7 : 6); i++)
+        if (!inputs[i]) return NULL;
+    const bool gru = cell == WI_CELL_GRU || cell == WI_CELL_GRU_RESET_FIRST;
+    const char *const activation = cell == WI_CELL_RNN_RELU ? "Relu" : "Tanh";
+    return wi_export_op(e, names[cell], inputs,
+        WI_WITH(WI_WHOLE("hidden_size", l.units),
+            WI_TEXT("direction", y->attributes->recurrent.reverse ? "reverse" : "forward"),
+            {gru                           ? "linear_before_reset"
+                : cell >= WI_CELL_RNN_TANH ? "activations"
+                                           : NULL,
+                gru ? WI_EXPORT_WHOLE : WI_EXPORT_TEXTS, cell == WI_CELL_GRU, 0, activation, NULL}));
+}
+
+/* The composite is flat: all states with the first one, then the last c of an LSTM. Readers get parts of it (wi_export_scan_part); the
+ * whole is written only if something else reads it. */
+static wi_export_value *emit_scan(wi_export *e, weft_tensor *y) {
+    if (wi_scan_input_of(y, WI_SCAN_WR)) return wi_export_refuse(e, y, "a projection");
+    if (y->attributes->recurrent.pads_left) return wi_export_refuse(e, y, "padding on the left");
+    wi_export_value *const states = scan_node(e, y), *const flat = wi_export_ints(e, &(int64_t){-1}, 1);
+    const int64_t width = y->attributes->recurrent.units;
+    weft_tensor *const h0 = wi_scan_input_of(y, WI_SCAN_H0);
+    wi_export_value *parts[4] = {NULL}, *first;
+    if (!states) return NULL;
+    if (h0)
+        first = wi_export_of(e, h0);
+    else
+        first = wi_export_two(e, "Expand", wi_export_number(e, WEFT_F32, 0),
+            wi_export_shape(e, 2, (const int64_t[]){y->inputs[WI_SCAN_X]->shape.dims[1], width}));
+    const int place = y->attributes->recurrent.reverse != 0;
+    parts[place] = wi_export_two(e, "Reshape", first, flat);
+    parts[1 - place] = wi_export_two(e, "Reshape", states, flat);
+    if (wi_cell_of(y) == WI_CELL_LSTM)
+        parts[2] = wi_export_two(e, "Reshape", wi_export_output(e, states, 2), flat);
+    wi_export_entry_of(e, y)->first = states; /* the node, for wi_export_scan_part */
+    return parts[0] && parts[1] ? wi_export_op(e, "Concat", parts, WI_WITH(WI_WHOLE("axis", 0))) : NULL;
+}
+
+wi_export_value *wi_export_scan_part(wi_export *e, weft_tensor *y) {
+    const weft_tensor *const slice = wi_export_resolve(e, y->inputs[0]);
+    if (slice->op != &wi_op_slice) return NULL;
+    const weft_tensor *const scan = wi_export_resolve(e, slice->inputs[0]);
+    if (scan->op != &wi_op_lstm && scan->op != &wi_op_gru && scan->op != &wi_op_rnn) return NULL;
+    wi_export_value *const states = wi_export_entry_of(e, scan)->first;
+    if (!states) return NULL;
+    const wi_recurrent_attributes *const a = &scan->attributes->recurrent;
+    const wi_shape *const x = &scan->inputs[WI_SCAN_X]->shape;
+    const int64_t n = x->dims[1], steps = x->dims[0], start = slice->attributes->slice.start;
+    const wi_shape all = {.rank = 3, .dims = {steps, n, a->units}}, one = {.rank = 2, .dims = {n, a->units}};
+    wi_export_value *part = NULL;
+    int64_t axis = 0;
+    if (wi_shape_equal(&y->shape, &all) && start == n * (a->reverse ? 0 : a->units)) {
+        part = states;
+        axis = 1;
+    } else if (wi_shape_equal(&y->shape, &one) && start == n * (steps + 1) * a->units) {
+        part = wi_export_output(e, states, 2);
+    } else if (wi_shape_equal(&y->shape, &one) && start == (a->reverse ? 0 : n * steps * a->units)) {
+        part = wi_export_output(e, states, 1);
+    }
+    return part ? wi_export_two(e, "Squeeze", part, wi_export_ints(e, &axis, 1)) : NULL;
+}
+
+const wi_export_row wi_export_recurrent_rows[] = {
+    {&wi_op_lstm, .emit = emit_scan}, {&wi_op_gru, .emit = emit_scan}, {&wi_op_rnn, .emit = emit_scan}, {0}};

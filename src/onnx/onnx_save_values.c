@@ -1,0 +1,289 @@
+/* Values and nodes of a file that is to be written, and values that say sizes (contract in onnx_save.h). */
+#include "onnx/onnx_save.h"
+#include <stdio.h>
+#include <string.h>
+
+wi_export_value wi_export_none = {.name = ""};
+
+int wi_export_type(weft_dtype dtype) {
+    static const int types[] = {[WEFT_F32] = WI_ONNX_FLOAT,
+        [WEFT_I32] = WI_ONNX_INT32,
+        [WEFT_F16] = 10,
+        [WEFT_BF16] = 16,
+        [WEFT_I64] = WI_ONNX_INT64,
+        [WEFT_U8] = 2,
+        [WEFT_BOOL] = WI_ONNX_BOOL,
+        [WEFT_F64] = 11};
+    return types[dtype];
+}
+
+void wi_export_fail(wi_export *e, weft_status status) {
+    if (e->status == WEFT_OK) e->status = status;
+}
+
+wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char *why) {
+    char text[WI_SHAPE_TEXT];
+    wi_text_append(&e->missing, "%s%s %s%s%s", e->missing.length ? ", " : "", y->op->name,
+        wi_shape_print(&y->shape, text), *why ? ": " : "", why);
+    return NULL;
+}
+
+static void *take(wi_export *e, size_t bytes) {
+    void *const memory = wi_arena_take(&e->arena, bytes);
+    if (!memory) wi_export_fail(e, WEFT_ERROR_MEMORY);
+    return memory;
+}
+
+/* ---- keys ---- */
+
+/* A name, the content of a constant or a size, and the value that has it. */
+struct wi_export_key {
+    wi_export_value *value;
+    UT_hash_handle hh;
+    char bytes[];
+};
+
+static struct wi_export_key *find(struct wi_export_key *keys, const void *bytes, size_t count) {
+    struct wi_export_key *found;
+    HASH_FIND(hh, keys, bytes, count, found);
+    return found;
+}
+
+static void add(
+    wi_export *e, struct wi_export_key **keys, const void *bytes, size_t count, wi_export_value *value) {
+    struct wi_export_key *const key = take(e, sizeof *key + count + 1);
+    if (!key) return;
+    key->value = value;
+    memcpy(key->bytes, bytes, count);
+    HASH_ADD_KEYPTR(hh, *keys, key->bytes, count, key);
+}
+
+void wi_export_free_keys(wi_export *e) {
+    HASH_CLEAR(hh, e->names);
+    HASH_CLEAR(hh, e->constants);
+    HASH_CLEAR(hh, e->sizes);
+}
+
+const char *wi_export_name(wi_export *e, const char *wanted) {
+    char text[512];
+    snprintf(text, sizeof text, "%s", wanted);
+    for (int i = 2; find(e->names, text, strlen(text)); i++)
+        snprintf(text, sizeof text, "%.*s_%d", (int)sizeof text - 16, wanted, i);
+    add(e, &e->names, text, strlen(text), NULL);
+    return wi_arena_string(&e->arena, text);
+}
+
+/* ---- nodes ---- */
+
+static bool list_node(wi_export *e, wi_export_node *node) {
+    const weft_status status = wi_grow(e->arena.allocator, (void **)&e->nodes, &e->node_capacity,
+        e->node_count + 1, sizeof(wi_export_node *));
+    if (status == WEFT_OK) e->nodes[e->node_count++] = node;
+    wi_export_fail(e, status);
+    return status == WEFT_OK;
+}
+
+wi_export_value *wi_export_output(wi_export *e, wi_export_value *value, int index) {
+    if (!value) return NULL;
+    wi_export_value **const output = &value->maker->outputs[index];
+    if (!*output && (*output = take(e, sizeof **output))) (*output)->maker = value->maker;
+    return *output;
+}
+
+wi_export_value *wi_export_op(
+    wi_export *e, const char *op, wi_export_value *const *inputs, const wi_export_attribute *attributes) {
+    size_t count = 0;
+    while (inputs[count]) count++;
+    while (count && inputs[count - 1] == &wi_export_none) count--;
+    wi_export_node *const node = take(e, sizeof *node);
+    wi_export_value **const list = take(e, (count + 1) * sizeof *list);
+    if (!node || !list) return NULL;
+    for (size_t i = 0; i < count; i++) list[i] = inputs[i];
+    *node = (wi_export_node){.op = op, .inputs = list};
+    wi_text_init(&node->attributes, e->arena.allocator);
+    if (!list_node(e, node)) return NULL;
+    for (; attributes && attributes->name; attributes++) wi_export_encode(&node->attributes, attributes);
+    if (node->attributes.failed) wi_export_fail(e, WEFT_ERROR_MEMORY);
+    return wi_export_output(e, &(wi_export_value){.maker = node}, 0);
+}
+
+wi_export_value *wi_export_one(wi_export *e, const char *op, wi_export_value *x) {
+    return x ? wi_export_op(e, op, WI_FROM(x), NULL) : NULL;
+}
+
+wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a, wi_export_value *b) {
+    return a && b ? wi_export_op(e, op, WI_FROM(a, b), NULL) : NULL;
+}
+
+/* ---- initializers ---- */
+
+static wi_export_value *store(wi_export *e, const char *name, const wi_export_stored *stored) {
+    wi_export_stored *const own = take(e, sizeof *own);
+    if (!own) return NULL;
+    const weft_status status = wi_grow(e->arena.allocator, (void **)&e->stored, &e->stored_capacity,
+        e->stored_count + 1, sizeof(wi_export_stored *));
+    *own = *stored;
+    own->value.name = wi_export_name(e, name);
+    if (status == WEFT_OK) e->stored[e->stored_count++] = own;
+    wi_export_fail(e, own->value.name ? status : WEFT_ERROR_MEMORY);
+    return &own->value;
+}
+
+wi_export_value *wi_export_constant(
+    wi_export *e, int type, int rank, const int64_t *dims, const void *data, size_t bytes) {
+    const size_t head = sizeof(int64_t) * (size_t)(2 + rank);
+    char *const key = take(e, head + bytes + 1);
+    if (!key) return NULL;
+    memcpy(key, (const int64_t[]){type, rank}, 2 * sizeof(int64_t));
+    if (rank) memcpy(key + 2 * sizeof(int64_t), dims, sizeof(int64_t) * (size_t)rank);
+    memcpy(key + head, data, bytes);
+    const struct wi_export_key *const known = find(e->constants, key, head + bytes);
+    if (known) return known->value;
+    wi_export_stored stored = {.type = type, .rank = rank, .bytes = bytes, .data = key + head};
+    for (int i = 0; i < rank; i++) stored.dims[i] = dims[i];
+    wi_export_value *const value = store(e, type == WI_ONNX_INT64 ? "sizes" : "constant", &stored);
+    add(e, &e->constants, key, head + bytes, value);
+    return value;
+}
+
+wi_export_value *wi_export_number(wi_export *e, weft_dtype dtype, double number) {
+    char data[16] = {0};
+    wi_format_of(dtype)->put(data, 0, number);
+    return wi_export_constant(e, wi_export_type(dtype), 0, NULL, data, weft_dtype_size(dtype));
+}
+
+wi_export_value *wi_export_ints(wi_export *e, const int64_t *list, int count) {
+    const int64_t dims[] = {count};
+    return wi_export_constant(e, WI_ONNX_INT64, 1, dims, list, (size_t)count * sizeof *list);
+}
+
+wi_export_value *wi_export_filled(wi_export *e, double number, int64_t count) {
+    float *const data = take(e, (size_t)count * sizeof *data);
+    if (!data) return NULL;
+    for (int64_t i = 0; i < count; i++) data[i] = (float)number;
+    return wi_export_constant(e, WI_ONNX_FLOAT, 1, &count, data, (size_t)count * sizeof *data);
+}
+
+wi_export_value *wi_export_stored_parts(wi_export *e, const char *name, int type, const wi_shape *shape,
+    const wi_export_part *parts, size_t count) {
+    wi_export_stored stored = {.type = type, .rank = shape->rank, .part_count = count};
+    wi_export_part *const own = take(e, count * sizeof *own);
+    if (!own) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        own[i] = parts[i];
+        stored.bytes += parts[i].bytes;
+    }
+    for (int i = 0; i < shape->rank; i++) stored.dims[i] = shape->dims[i];
+    stored.parts = own;
+    return store(e, name, &stored);
+}
+
+/* ---- sizes ---- */
+
+bool wi_export_is_open(const wi_export *e, int64_t dim) {
+    return dim < 0 || wi_has_length(dim, e->graph->length_symbol);
+}
+
+bool wi_export_has_open(const wi_export *e, const wi_shape *shape) {
+    bool open = false;
+    for (int i = 0; i < shape->rank; i++) open = open || wi_export_is_open(e, shape->dims[i]);
+    return open;
+}
+
+static wi_export_value *whole(wi_export *e, int64_t number) {
+    return wi_export_ints(e, &number, 1);
+}
+
+/* Is the dimension a multiple of the symbol (of the batch: 0) plus a rest? Writes both. */
+static bool is_multiple(const wi_export *e, int64_t dim, int64_t symbol, int64_t *times, int64_t *rest) {
+    *rest = 0;
+    if (symbol == 0) return *times = -dim, dim < 0 && !wi_has_length(-dim, e->graph->length_symbol);
+    if (dim < 0 || !wi_has_length(dim, symbol)) return false;
+    *times = wi_length_times(dim, symbol, rest);
+    return *times > 0 && !wi_has_length(*times, symbol);
+}
+
+/* The batch (symbol 0) or the length, from the first input that has it. */
+static wi_export_value *open_size(wi_export *e, int64_t symbol) {
+    for (size_t i = 0; i < e->input_count; i++) {
+        const wi_shape *const shape = &e->inputs[i].tensor->shape;
+        for (int axis = 0; axis < shape->rank; axis++) {
+            int64_t times, rest;
+            if (!is_multiple(e, shape->dims[axis], symbol, &times, &rest)) continue;
+            wi_export_value *const all = wi_export_op(e, "Shape", WI_FROM(e->inputs[i].value), NULL);
+            wi_export_value *size = wi_export_op(e, "Gather", WI_FROM(all, whole(e, axis)), NULL);
+            if (rest) size = wi_export_op(e, "Sub", WI_FROM(size, whole(e, rest)), NULL);
+            return times == 1 ? size : wi_export_op(e, "Div", WI_FROM(size, whole(e, times)), NULL);
+        }
+    }
+    wi_export_fail(e, wi_fail(WEFT_ERROR_UNSUPPORTED,
+                          "weft_onnx_save: a size depends on %s, but no input has an axis of this size",
+                          symbol == 0 ? "the batch" : wi_length_word(e->graph)));
+    return NULL;
+}
+
+/* The batch is that of inputs, whether it is the length of the graph or not. */
+static wi_export_value *symbol_size(wi_export *e, int64_t symbol) {
+    bool has_batch = false;
+    for (size_t i = 0; i < e->input_count; i++)
+        for (int axis = 0; axis < e->inputs[i].tensor->shape.rank; axis++)
+            has_batch = has_batch || e->inputs[i].tensor->shape.dims[axis] < 0;
+    return open_size(e, symbol == WI_BATCH_SYMBOL && has_batch ? 0 : symbol);
+}
+
+static wi_export_value *compute_size(wi_export *e, int64_t dim) {
+    const int64_t symbol = e->graph->length_symbol;
+    int64_t rest;
+    if (dim == WEFT_BATCH) return symbol_size(e, symbol == WI_BATCH_SYMBOL ? symbol : 0);
+    if (dim < 0)
+        return wi_export_op(e, "Mul", WI_FROM(wi_export_size(e, WEFT_BATCH), wi_export_size(e, -dim)), NULL);
+    if (dim == symbol) return symbol_size(e, symbol);
+    const int64_t times = wi_length_times(dim, symbol, &rest);
+    wi_export_value *size = wi_export_size(e, symbol);
+    if (times != 1) size = wi_export_op(e, "Mul", WI_FROM(size, wi_export_size(e, times)), NULL);
+    return rest ? wi_export_op(e, "Add", WI_FROM(size, whole(e, rest)), NULL) : size;
+}
+
+wi_export_value *wi_export_size(wi_export *e, int64_t dim) {
+    if (!wi_export_is_open(e, dim)) return whole(e, dim);
+    const struct wi_export_key *const known = find(e->sizes, &dim, sizeof dim);
+    if (known) return known->value;
+    wi_export_value *const size = compute_size(e, dim);
+    if (size) add(e, &e->sizes, &dim, sizeof dim, size);
+    return size;
+}
+
+wi_export_value *wi_export_shape(wi_export *e, int rank, const int64_t *dims) {
+    const wi_shape shape = {.rank = rank};
+    wi_export_value *sizes[WEFT_MAX_RANK + 1] = {NULL};
+    bool open = false;
+    for (int i = 0; i < rank; i++) open = open || wi_export_is_open(e, dims[i]);
+    if (!open) return wi_export_ints(e, dims, rank);
+    for (int i = 0; i < shape.rank; i++)
+        if (!(sizes[i] = wi_export_size(e, dims[i]))) return NULL;
+    return rank == 1 ? sizes[0] : wi_export_op(e, "Concat", sizes, WI_WITH(WI_WHOLE("axis", 0)));
+}
+
+/* ---- common nodes ---- */
+
+wi_export_value *wi_export_cast(wi_export *e, wi_export_value *x, int type) {
+    return x ? wi_export_op(e, "Cast", WI_FROM(x), WI_WITH(WI_WHOLE("to", type))) : NULL;
+}
+
+/* 0 stands for the size that the input has there, and -1 for one size that follows from the others. */
+wi_export_value *wi_export_reshape(
+    wi_export *e, wi_export_value *x, const wi_shape *from, const wi_shape *to) {
+    int64_t dims[WEFT_MAX_RANK];
+    bool inferred = false, computed = false;
+    for (int i = 0; i < to->rank; i++) {
+        const bool open = wi_export_is_open(e, to->dims[i]),
+                   copied = i < from->rank && from->dims[i] == to->dims[i];
+        computed = computed || (open && !copied && inferred);
+        dims[i] = !open ? to->dims[i] : copied ? 0 : -1;
+        inferred = inferred || dims[i] < 0;
+    }
+    if (!x) return NULL;
+    wi_export_value *const shape =
+        computed ? wi_export_shape(e, to->rank, to->dims) : wi_export_ints(e, dims, to->rank);
+    return shape ? wi_export_op(e, "Reshape", WI_FROM(x, shape), NULL) : NULL;
+}
