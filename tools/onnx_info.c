@@ -211,31 +211,44 @@ static void show_reader(const WiOnnx__GraphProto *graph, const char *name) {
             }
 }
 
-static void show_weights(const onnx_network *network) {
-    char shape[ONNX_SHAPE_TEXT];
-    printf("weights, which are trained: %lld numbers\n",
-        (long long)weft_graph_element_count(network->graph, NULL));
-    for (size_t i = 0; i < weft_graph_parameter_count(network->graph); i++) {
-        const weft_tensor *const weight = weft_graph_parameter(network->graph, i);
-        const int rank = weft_tensor_rank(weight);
-        int64_t dims[WEFT_MAX_RANK];
-        for (int d = 0; d < rank; d++) dims[d] = weft_tensor_dimension(weight, d);
-        printf("  %s %s", weft_tensor_name(weight), onnx_shape_text(shape, rank, dims));
-        show_reader(network->file.model->graph, weft_tensor_name(weight));
-        printf("\n");
-    }
+static void show_weight(const WiOnnx__GraphProto *graph, const wi_onnx_value *weight) {
+    char text[ONNX_SHAPE_TEXT];
+    wi_onnx_numbers shape;
+    if (wi_onnx_tensor_describe(&shape, weight->stored) != WEFT_OK) return;
+    printf("  %s %s", weight->name, onnx_shape_text(text, shape.rank, shape.dims));
+    show_reader(graph, weight->name);
+    printf("\n");
 }
 
-/* What only the built network knows; why it cannot be built is no error of this command. */
-static void show_built(onnx_network *network, const onnx_options *options) {
+/* What the loader would train, also if it would refuse the network for its operators. */
+static void show_weights(const WiOnnx__ModelProto *model) {
+    const weft_onnx_options loading = {WEFT_ONNX_OPTIONS_INIT};
+    wi_onnx_import import = {.model = model, .options = &loading};
+    wi_arena_init(&import.arena, NULL);
+    weft_status status = wi_onnx_register(&import);
+    if (status == WEFT_ERROR_UNSUPPORTED && import.node_count == model->graph->n_node) status = WEFT_OK;
+    if (status == WEFT_OK) status = wi_onnx_mark_weights(&import);
+    if (status == WEFT_OK) {
+        printf("weights, which are trained\n");
+        for (const wi_onnx_value *value = import.values; value; value = value->hh.next)
+            if (value->is_trained) show_weight(model->graph, value);
+    }
+    wi_onnx_import_clear(&import);
+}
+
+/* Why a network cannot be built is no error of this command. */
+static void show_loading(onnx_network *network, const onnx_options *options) {
     const weft_context_options device = {TOOL_CONTEXT_OPTIONS_INIT, .device = options->device};
     const weft_onnx_options loading = {WEFT_ONNX_OPTIONS_INIT};
     weft_context *context = NULL;
     weft_status status = weft_context_create(&context, &device);
     if (status == WEFT_OK) status = onnx_network_build(network, context, &loading);
-    if (status == WEFT_OK) show_weights(network);
-    printf(status == WEFT_OK ? "Weft can load this file\n" : "Weft cannot load this file: %s\n",
-        weft_last_error());
+    if (status == WEFT_OK)
+        printf("Weft loads this file, with %lld numbers in %zu weights\n",
+            (long long)weft_graph_element_count(network->graph, NULL),
+            weft_graph_parameter_count(network->graph));
+    else
+        printf("Weft cannot load this file: %s\n", weft_last_error());
     onnx_network_release(network);
     weft_context_release(context);
 }
@@ -263,7 +276,10 @@ weft_status onnx_info(const onnx_options *options) {
         show_constants(network.file.model->graph);
         status = count_operators(network.file.model);
     }
-    if (status == WEFT_OK) show_built(&network, options);
+    if (status == WEFT_OK) {
+        show_weights(network.file.model);
+        show_loading(&network, options);
+    }
     onnx_network_clear(&network);
     return status;
 }

@@ -14,7 +14,7 @@ const WiOnnx__ShapeProto *onnx_shape_of(const WiOnnx__ValueInfoProto *info) {
 }
 
 bool onnx_is_open(const WiOnnx__DimensionProto *dim) {
-    return !dim->has_dim_value || dim->dim_value < 1;
+    return !dim->has_dim_value || dim->dim_value < 0;
 }
 
 const char *onnx_shape_text(char text[ONNX_SHAPE_TEXT], int rank, const int64_t *dims) {
@@ -162,7 +162,8 @@ static weft_status take_sizes(onnx_network *n, bool batch) {
     for (size_t i = 0; i < n->input_count; i++) {
         const onnx_input *const input = &n->inputs[i];
         const WiOnnx__ShapeProto *const shape = onnx_shape_of(input->info);
-        if (!input->array.data || !shape || shape->n_dim != (size_t)input->array.rank) continue;
+        if (!input->array.data || input->decides || !shape || shape->n_dim != (size_t)input->array.rank)
+            continue;
         for (size_t axis = batch; axis < shape->n_dim; axis++)
             if (onnx_is_open(shape->dim[axis])) WI_TRY(add_size(n, input, axis, input->array.dims[axis]));
     }
@@ -174,7 +175,7 @@ static weft_status walk_open(onnx_network *n,
     weft_status (*visit)(onnx_network *n, size_t input, size_t axis, void *user), void *user) {
     for (size_t i = 0; i < n->input_count; i++) {
         const WiOnnx__ShapeProto *const shape = onnx_shape_of(n->inputs[i].info);
-        for (size_t axis = 0; shape && axis < shape->n_dim; axis++) {
+        for (size_t axis = 0; shape && !n->inputs[i].decides && axis < shape->n_dim; axis++) {
             if (!onnx_is_open(shape->dim[axis])) continue;
             const char *const name = size_name(n, &n->inputs[i], axis);
             if (!name) return WEFT_ERROR_MEMORY;

@@ -10,6 +10,10 @@
 
 enum { USUAL_BATCH = 32 };
 
+static bool is_classes(const onnx_options *options) {
+    return strcmp(options->loss, "cross_entropy") == 0;
+}
+
 /* ---- data ---- */
 
 /* A column for each array, and one for the target. */
@@ -23,7 +27,7 @@ static weft_status open_data(
         if (input->path && input->tensor)
             columns[count++] = (weft_npy_column){input->name, input->path, weft_tensor_dtype(input->tensor)};
     }
-    const bool classes = strcmp(options->loss, "cross_entropy") == 0;
+    const bool classes = is_classes(options);
     columns[count++] = (weft_npy_column){TARGET, options->targets.of[0].value, classes ? WEFT_I32 : WEFT_F32};
     const weft_status status = weft_dataset_open_npy(data, context, columns, count);
     wi_release(NULL, columns);
@@ -49,7 +53,7 @@ static weft_status check_logits(const WiOnnx__GraphProto *graph, const char *nam
 static weft_status build_loss(weft_tensor **loss, weft_tensor **scores, const onnx_network *network,
     const weft_column *target, const onnx_options *options) {
     const char *const name = options->targets.of[0].name;
-    const bool classes = strcmp(options->loss, "cross_entropy") == 0;
+    const bool classes = is_classes(options);
     int64_t dims[WEFT_MAX_RANK];
     *scores = weft_onnx_tensor(network->model, name);
     if (!*scores)
@@ -92,8 +96,7 @@ static weft_status train_on(const onnx_network *network, weft_dataset *data, con
     const int64_t batch = options->batch ? options->batch : fixed ? first : USUAL_BATCH;
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer_of(options),
         .epochs = (size_t)options->epochs, .batch = (size_t)batch, .drop_last = fixed,
-        .on_epoch = print_epoch, .logits = strcmp(options->loss, "cross_entropy") == 0 ? scores : NULL,
-        .labels = TARGET};
+        .on_epoch = print_epoch, .logits = !fixed && is_classes(options) ? scores : NULL, .labels = TARGET};
     weft_status status = weft_trainer_create(&trainer, loss, &training);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
     weft_trainer_release(trainer);

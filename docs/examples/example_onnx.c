@@ -73,7 +73,9 @@ int main(int argc, char **argv) {
     if (!status) status = load(context, path, &column, again);
     if (status) fprintf(stderr, "example_onnx: %s\n", weft_last_error());
     weft_context_release(context);
-    for (int i = 0; !status && i < BATCH * CLASSES; i++)
-        if (fabsf(first[0][i] - again[0][i]) > 1e-5f) return fprintf(stderr, "score %d differs\n", i), 1;
+    for (int i = 0; !status && i < BATCH; i++)
+        for (int k = 0; k < CLASSES; k++)
+            if (fabsf(first[i][k] - again[i][k]) > 1e-5f)
+                return fprintf(stderr, "score %d of example %d differs\n", k, i), 1;
     return status != WEFT_OK;
 }

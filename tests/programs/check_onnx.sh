@@ -74,8 +74,8 @@ END
 says "Gemm 1" info $file
 x=$(printf '%s\n' "$got" | sed -n '/^inputs/{n;s/^  \(.*\): .*/\1/p;}')
 y=$(printf '%s\n' "$got" | sed -n '/^outputs/{n;s/^  \(.*\): .*/\1/p;}')
-says "can load this file" info $file
-says "weights, which are trained: 88 numbers" info $file
+says "(8, 10)  input 1 of Gemm" info $file
+says "Weft loads this file, with 88 numbers in 2 weights" info $file
 says "ms per run" run $file --input "$x=$work/x.npy" --output "$work/out" --repeat 2
 python3 - "$work/out/$y.npy" "$work/wanted.npy" <<'END' || bad=1
 import struct, sys
@@ -88,7 +88,7 @@ says "differs by" check $file
 fails "'$x'" run $file
 fails "has no input 'nothing'" run $file --input nothing="$work/x.npy"
 fails "has the shape (10, 4), but the input has the shape (4, 10)" run $file --input "$x=$work/turned.npy"
-fails "cannot read" run $file --input "$x=$work/none.npy"
+fails "cannot open" run $file --input "$x=$work/none.npy"
 
 says "epoch 50/50" train $file --input "$x=$work/x.npy" --target "$y=$work/zeros.npy" --loss mse --epochs 50 --rate 0.05 \
     --output "$work/trained.onnx" --weights "$work/trained.safetensors"
@@ -96,10 +96,10 @@ first=$(printf '%s\n' "$got" | sed -n 's/^epoch 1\/50  loss \([^ ]*\).*/\1/p')
 last=$(printf '%s\n' "$got" | sed -n 's/^epoch 50\/50  loss \([^ ]*\).*/\1/p')
 awk "BEGIN { exit !($last < 0.1 * $first) }" || { echo "the loss $first became $last"; bad=1; }
 [ -s "$work/trained.safetensors" ] || { echo "there are no weights"; bad=1; }
-says "88 numbers" info "$work/trained.onnx"
-says "accuracy" train $file --input "$x=$work/x.npy" --target "$y=$work/classes.npy" --batch 4
+says "with 88 numbers" info "$work/trained.onnx"
+says "epoch 1/1" train $file --input "$x=$work/x.npy" --target "$y=$work/classes.npy" --batch 4
 fails "--target" train $file --input "$x=$work/x.npy"
-fails "computes no value 'z'" train $file --input "$x=$work/x.npy" --target "z=$work/zeros.npy"
+fails "computes no value 'z'" train $file --input "$x=$work/x.npy" --target "z=$work/zeros.npy" --loss mse
 
 # A network that cannot be built.
 says "operators that are not supported" info /usr/share/libonnx-testdata/data/node/test_bernoulli/model.onnx
