@@ -127,7 +127,7 @@ static bool has_size(const onnx_network *n, const char *name) {
 /* The name of an open dimension in the options: its own, or "image:2". NULL: no memory. */
 static const char *size_name(onnx_network *n, const onnx_input *input, size_t axis) {
     const char *const own = onnx_shape_of(input->info)->dim[axis]->dim_param;
-    if (own && own[0]) return own;
+    if (own && own[0] && strcmp(own, "?") != 0) return own; /* some exporters write "?" for no name */
     const size_t bytes = strlen(input->name) + 24;
     char *const name = wi_arena_take(&n->arena, bytes);
     if (name) snprintf(name, bytes, "%s:%zu", input->name, axis);

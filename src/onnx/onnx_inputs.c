@@ -41,6 +41,11 @@ static const wi_onnx_value *given_of(const wi_onnx_import *n, const wi_onnx_valu
     return input->is_active ? NULL : wi_onnx_find(n, input->name);
 }
 
+/* Some exporters write "?" where a dimension has no name. */
+static bool has_name(const char *name) {
+    return name && name[0] && strcmp(name, "?") != 0;
+}
+
 static weft_status collect(open_dims *dims, wi_onnx_import *n) {
     size_t most = 0;
     for (size_t i = 0; i < n->input_count; i++)
@@ -52,7 +57,7 @@ static weft_status collect(open_dims *dims, wi_onnx_import *n) {
         for (size_t d = 0; shape && !given_of(n, n->inputs[i]) && d < shape->n_dim; d++) {
             const char *const name = shape->dim[d]->dim_param;
             if (!is_fixed(shape->dim[d]))
-                dims->of[dims->count++] = (open_dim){name && name[0] ? name : NULL, n->inputs[i], d, 0};
+                dims->of[dims->count++] = (open_dim){has_name(name) ? name : NULL, n->inputs[i], d, 0};
         }
     }
     return WEFT_OK;
