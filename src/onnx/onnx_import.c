@@ -1,5 +1,6 @@
 /* See onnx_import.h: the values of a file, and its nodes one after the other. */
 #include "graph/dtype.h"
+#include "onnx/onnx_scope.h"
 #include "onnx/onnx_types.h"
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,23 @@ const wi_onnx_numbers *wi_onnx_known(wi_onnx_import *n, wi_onnx_node *node, size
     return value ? wi_onnx_known_of(n, value) : NULL;
 }
 
+bool wi_onnx_describe(wi_onnx_import *n, wi_onnx_node *node, size_t index, wi_onnx_numbers *description) {
+    const wi_onnx_value *const value = need_input(n, node, index);
+    *description = (wi_onnx_numbers){0};
+    if (!value) return false;
+    if (value->numbers) {
+        *description = *value->numbers;
+    } else if (value->tensor) {
+        description->dtype = weft_tensor_dtype(value->tensor);
+        description->rank = weft_tensor_rank(value->tensor);
+        wi_onnx_dims(value->tensor, description->dims);
+    } else if (!value->stored || wi_onnx_tensor_describe(description, value->stored) != WEFT_OK) {
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is no tensor here", value->name);
+    }
+    if (value->type) description->type = value->type;
+    return n->status == WEFT_OK;
+}
+
 static wi_onnx_list get_list(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const char *what, bool takes_open) {
     wi_onnx_list list = {0};
@@ -121,7 +139,7 @@ void wi_onnx_bound(wi_onnx_import *n, wi_onnx_node *node, size_t index, int64_t 
 
 /* ---- outputs ---- */
 
-static wi_onnx_value *output_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+wi_onnx_value *wi_onnx_output_value(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     if (n->status != WEFT_OK || index >= node->n_output || !node->output[index][0]) return NULL;
     wi_onnx_value *const value = wi_onnx_add(n, node->output[index]);
     if (!value) wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
@@ -129,13 +147,13 @@ static wi_onnx_value *output_of(wi_onnx_import *n, wi_onnx_node *node, size_t in
 }
 
 void wi_onnx_set(wi_onnx_import *n, wi_onnx_node *node, size_t index, weft_tensor *tensor) {
-    wi_onnx_value *const value = output_of(n, node, index);
+    wi_onnx_value *const value = wi_onnx_output_value(n, node, index);
     if (value) value->tensor = tensor;
 }
 
 void wi_onnx_set_numbers(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const wi_onnx_numbers *numbers) {
-    wi_onnx_value *const value = output_of(n, node, index);
+    wi_onnx_value *const value = wi_onnx_output_value(n, node, index);
     if (value) value->numbers = numbers;
 }
 
@@ -155,7 +173,7 @@ int wi_onnx_get_type(const wi_onnx_import *n, wi_onnx_node *node, size_t index) 
 }
 
 void wi_onnx_set_type(wi_onnx_import *n, wi_onnx_node *node, size_t index, int type) {
-    wi_onnx_value *const value = output_of(n, node, index);
+    wi_onnx_value *const value = wi_onnx_output_value(n, node, index);
     if (value) value->type = type;
 }
 
@@ -187,7 +205,8 @@ static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
     static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_activation_ops,
         wi_onnx_integer_ops, wi_onnx_reduce_ops, wi_onnx_index_ops, wi_onnx_block_ops, wi_onnx_quantised_ops,
-        wi_onnx_loss_ops, wi_onnx_image_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops};
+        wi_onnx_loss_ops, wi_onnx_image_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops,
+        wi_onnx_host_ops, wi_onnx_control_ops, wi_onnx_sequence_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;
@@ -216,7 +235,7 @@ static void check_node(wi_onnx_import *n, wi_onnx_node *node) {
 weft_status wi_onnx_build_node(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_op *const op = wi_onnx_op_of(node);
     if (!op) wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this op is not supported");
-    if (op && !wi_onnx_fold(n, node)) {
+    if (op && !wi_onnx_fold(n, node) && !wi_onnx_pass_sequence(n, node)) {
         weft_tensor *const result = build(n, node, op);
         if (result) wi_onnx_set(n, node, 0, result);
     }
@@ -248,6 +267,7 @@ weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, con
     *network = (wi_onnx_import){.graph = graph, .model = model, .options = options};
     wi_arena_init(&network->arena, NULL);
     WI_TRY(weft_graph_status(graph));
+    WI_TRY(wi_onnx_inline_model(network));
     WI_TRY(wi_onnx_register(network));
     WI_TRY(wi_onnx_mark_weights(network));
     WI_TRY(wi_onnx_add_inputs(network));

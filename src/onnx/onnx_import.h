@@ -26,6 +26,8 @@ typedef struct wi_onnx_value {
     bool is_used;                       /* a node, or an output of the network, reads it */
     bool is_weight;                     /* a constant that stands in the place of a weight */
     bool is_trained;                    /* a constant that becomes a parameter */
+    bool is_absent;                     /* an optional value that is not there */
+    const struct wi_onnx_sequence *sequence; /* of a sequence, which has neither tensor nor numbers */
     UT_hash_handle hh;
 } wi_onnx_value;
 
@@ -40,6 +42,10 @@ typedef struct wi_onnx_import {
     size_t node_count;
     wi_onnx_value **inputs, **outputs;
     size_t input_count, output_count;
+    size_t
+        copied; /* nodes of subgraphs and functions of which copies were made, with their inputs and outputs */
+    size_t folded;      /* numbers that the host computed with */
+    size_t names;       /* that were made for copies */
     weft_status status; /* of the first node with an error, which is the thread's last one */
 } wi_onnx_import;
 

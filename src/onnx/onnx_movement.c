@@ -193,7 +193,4 @@ const wi_onnx_op wi_onnx_movement_ops[] = {{"Reshape", .build = build_reshape, .
     {"Unsqueeze", .build = build_unsqueeze, .host = 1u << 1}, {"Transpose", .build = build_transpose},
     {"Expand", .build = build_expand, .host = 1u << 1}, {"Tile", .build = build_tile, .host = 1u << 1},
     {"Concat", .build = build_concat}, {"Split", .build = build_split, .host = 1u << 1},
-    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4},
-    {"Shape", .build = wi_onnx_unfolded}, {"Size", .build = wi_onnx_unfolded},
-    {"Constant", .build = wi_onnx_unfolded}, {"ConstantOfShape", .build = wi_onnx_unfolded, .host = 1u << 0},
-    {"Range", .build = wi_onnx_unfolded, .host = 1u << 0 | 1u << 1 | 1u << 2}, {0}};
+    {"Slice", .build = build_slice, .host = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4}, {0}};

@@ -27,7 +27,8 @@ typedef struct wi_onnx_op {
 extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_onnx_integer_ops[],
     wi_onnx_reduce_ops[], wi_onnx_index_ops[], wi_onnx_block_ops[], wi_onnx_quantised_ops[],
     wi_onnx_loss_ops[], wi_onnx_training_ops[], wi_onnx_image_ops[], wi_onnx_layer_ops[],
-    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[], wi_onnx_host_ops[],
+    wi_onnx_control_ops[], wi_onnx_sequence_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
 
@@ -92,6 +93,9 @@ weft_status wi_onnx_error(weft_status status, const char *format, ...) WI_PRINTF
 /* An axis from 0 on, of a rank; negative ones count from the end. */
 int wi_onnx_axis(int64_t axis, int rank);
 void wi_onnx_dims(const weft_tensor *tensor, int64_t *dims);
+/* Shape, dtype and type of an input whose numbers need not be known. False: it is missing, after an error. */
+bool wi_onnx_describe(
+    wi_onnx_import *network, wi_onnx_node *node, size_t index, wi_onnx_numbers *description);
 /* Of ops that are computed on the host or not at all: an error. */
 weft_tensor *wi_onnx_unfolded(wi_onnx_import *network, wi_onnx_node *node);
 /* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */

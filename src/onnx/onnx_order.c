@@ -202,25 +202,12 @@ static weft_status check_versions(wi_onnx_import *n) {
             return wi_onnx_error(WEFT_ERROR_FORMAT, "there is no operator set %lld", (long long)set->version);
         n->version = (int)set->version;
     }
-    if (n->version == 0)
-        return wi_onnx_error(
-            WEFT_ERROR_FORMAT, "the file does not say which version of the operator set it uses");
     if (n->version > NEWEST_OPSET && !n->options->any_opset)
         return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
             "operator set %d is newer than %d, the newest that is supported: the option any_opset reads it "
             "nevertheless",
             n->version, NEWEST_OPSET);
     return WEFT_OK;
-}
-
-static bool is_function(const WiOnnx__ModelProto *model, wi_onnx_node *node) {
-    for (size_t i = 0; i < model->n_functions; i++) {
-        const WiOnnx__FunctionProto *const f = model->functions[i];
-        if (f->name && node->op_type && strcmp(f->name, node->op_type) == 0 &&
-            strcmp(f->domain ? f->domain : "", node->domain ? node->domain : "") == 0)
-            return true;
-    }
-    return false;
 }
 
 static bool is_same_op(wi_onnx_node *a, wi_onnx_node *b) {
@@ -242,7 +229,10 @@ static weft_status check_operators(const wi_onnx_import *n) {
     for (size_t i = 0; i < n->node_count; i++) {
         wi_onnx_node *const node = n->nodes[i];
         size_t k = 0;
-        if (wi_onnx_op_of(node) || is_function(n->model, node)) continue;
+        if (n->version == 0 && (!node->domain || !node->domain[0]))
+            return wi_onnx_error(
+                WEFT_ERROR_FORMAT, "the file does not say which version of the operator set it uses");
+        if (wi_onnx_op_of(node)) continue;
         while (k < kinds && !is_same_op(missing[k].node, node)) k++;
         if (k == kinds && kinds < MOST_MISSING) missing[kinds++] = (missing_op){node, 0};
         if (k < kinds) missing[k].count++;
