@@ -54,8 +54,7 @@ static const wi_export_row *row_of(const wi_export *e, const weft_tensor *y) {
 static weft_tensor *replacement(const weft_tensor *given, const wi_export_row *row) {
     weft_tensor *const y = (weft_tensor *)given;
     const wi_op *const op = y->op;
-    if (row && (row->name || row->emit || row->emit_image)) return NULL;
-    if (row) return row->rewrite(y);
+    if (row) return row->rewrite ? row->rewrite(y) : NULL;
     if ((op->kind == WI_VIEW && op->view == wi_same_view) || op->fail_label) return y->inputs[0];
     return op->kind == WI_COMPOSITE ? op->lower(y, true) : NULL;
 }
@@ -162,11 +161,14 @@ static void write_variable(wi_export *e, weft_tensor *x) {
         wi_export_stored_parts(e, name_of(x, x->op->name), wi_export_type(x->dtype), &x->shape, &whole, 1);
 }
 
-static wi_export_value *write_plain(wi_export *e, const wi_export_row *row, const weft_tensor *y) {
-    wi_export_value *inputs[4] = {NULL};
-    for (int i = 0; i < y->input_count; i++)
-        if (!(inputs[i] = wi_export_of(e, y->inputs[i]))) return NULL;
-    return wi_export_op(e, row->name, inputs, NULL);
+static wi_export_value *write_plain(wi_export *e, const weft_tensor *y, const wi_export_row *row) {
+    wi_export_value **const inputs = wi_arena_take(&e->arena, ((size_t)y->input_count + 1) * sizeof *inputs);
+    int32_t axis = 0;
+    if (!inputs) return wi_export_fail(e, WEFT_ERROR_MEMORY), NULL;
+    for (int i = 0; i < y->input_count; i++) inputs[i] = wi_export_of(e, y->inputs[i]);
+    if (row->axis) memcpy(&axis, (const char *)y->attributes + row->axis - 1, sizeof axis);
+    const wi_export_attribute *const with = row->axis ? WI_WITH(WI_WHOLE("axis", axis)) : row->with;
+    return wi_export_op(e, row->name, inputs, (size_t)y->input_count, with);
 }
 
 static void write_node(wi_export *e, weft_tensor *y) {
@@ -175,11 +177,9 @@ static void write_node(wi_export *e, weft_tensor *y) {
     if (y->op == &wi_op_input) return;
     if (y->variable) {
         write_variable(e, y);
-    } else if (row && row->emit_image) {
-        entry->first = row->emit_image(e, y);
     } else if (row) {
-        wi_export_value *const value = row->emit ? row->emit(e, y) : write_plain(e, row, y);
-        if (value) entry->value = value; /* a permute has set `first` */
+        wi_export_value *const value = row->emit ? row->emit(e, y, row->name) : write_plain(e, y, row);
+        if (value) *(row->is_image ? &entry->first : &entry->value) = value; /* a permute has set `first` */
     }
     wi_export_value *const made = entry->value ? entry->value : entry->first;
     entry->is_missing = !made;
@@ -220,7 +220,7 @@ static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
     const char *const wanted = names ? names[index] : name_of(x, usual);
     if (!wanted) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: output_names[%zu] is NULL", index);
     if (value && (!value->maker || value->needed || (value->name && strcmp(value->name, wanted) != 0)))
-        value = wi_export_op(e, "Identity", WI_FROM(value), NULL);
+        value = wi_export_one(e, "Identity", value);
     if (!value) return e->status == WEFT_OK ? WEFT_ERROR_MEMORY : e->status;
     if (!value->name) value->name = wi_export_name(e, wanted);
     if (!value->name) return WEFT_ERROR_MEMORY;

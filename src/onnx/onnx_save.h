@@ -102,16 +102,20 @@ typedef struct wi_export_attribute {
     { (name), WI_EXPORT_REAL, 0, (value), NULL, NULL }
 #define WI_TEXT(name, value)                                                                                 \
     { (name), WI_EXPORT_TEXT, 0, 0, (value), NULL }
+#define WI_TEXTS(name, value)                                                                                \
+    { (name), WI_EXPORT_TEXTS, 0, 0, (value), NULL } /* a list of one text */
 #define WI_WHOLES(name, list, count)                                                                         \
     { (name), WI_EXPORT_WHOLES, (count), 0, NULL, (list) }
 #define WI_WITH(...) ((const wi_export_attribute[]){__VA_ARGS__, {NULL, WI_EXPORT_WHOLE, 0, 0, NULL, NULL}})
-#define WI_FROM(...) ((wi_export_value *const[]){__VA_ARGS__, NULL})
+#define WI_FROM(...)                                                                                         \
+    (wi_export_value *const[]){__VA_ARGS__},                                                                 \
+        sizeof((wi_export_value *const[]){__VA_ARGS__}) / sizeof(wi_export_value *)
 
 /* An input that is not given; the last ones are left out instead. */
 extern wi_export_value wi_export_none;
 /* Adds a node, and returns its first output. Attributes NULL: none. */
-wi_export_value *wi_export_op(
-    wi_export *e, const char *op, wi_export_value *const *inputs, const wi_export_attribute *attributes);
+wi_export_value *wi_export_op(wi_export *e, const char *op, wi_export_value *const *inputs, size_t count,
+    const wi_export_attribute *attributes);
 /* Nodes of one input and of two, without attributes. */
 wi_export_value *wi_export_one(wi_export *e, const char *op, wi_export_value *x);
 wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a, wi_export_value *b);
@@ -152,19 +156,23 @@ wi_export_value *wi_export_first(wi_export *e, weft_tensor *x);
 wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x);
 
 /* ---- how ops are written ---- */
+
+/* Several rows may have one op: the first one applies that the opset has and that fits. */
 typedef struct wi_export_row {
     const wi_op *op;
-    const char *name; /* an op of ONNX with the same inputs and without attributes */
-    int since;        /* the first opset that has it */
-    wi_export_value *(*emit)(wi_export *e, weft_tensor *y);
-    wi_export_value *(*emit_image)(
-        wi_export *e, weft_tensor *y); /* the same, whose result is as from wi_export_first */
+    const char *name; /* the op of ONNX; without `emit` and `rewrite`, it has the same inputs */
+    const wi_export_attribute *with; /* its attributes; NULL: none */
+    size_t axis;   /* WI_AXIS: its attribute "axis" is this field of the attributes of Weft */
+    int since;     /* the first opset that has it */
+    bool is_image; /* `emit` returns what wi_export_first does, instead of what wi_export_of does */
+    wi_export_value *(*emit)(wi_export *e, weft_tensor *y, const char *name);
     bool (*fits)(const wi_export *e, const weft_tensor *y); /* NULL: every node does */
-    /* Otherwise: nodes that compute y. NULL: those of wi_op.lower. */
-    weft_tensor *(*rewrite)(weft_tensor *y);
+    weft_tensor *(*rewrite)(weft_tensor *y);                /* nodes that compute y and are written instead */
 } wi_export_row;
+#define WI_AXIS(type) (1 + offsetof(type, axis))
 extern const wi_export_row wi_export_elementwise_rows[], wi_export_movement_rows[], wi_export_layer_rows[],
-    wi_export_image_rows[], wi_export_recurrent_rows[]; /* {0} ends a list */
+    wi_export_image_rows[], wi_export_recurrent_rows[];            /* {0} ends a list */
+bool wi_export_is_float(const wi_export *e, const weft_tensor *y); /* is the first input a float? */
 
 /* The convolution y as an image of ONNX, and the product y, with a bias (NULL: none). */
 wi_export_value *wi_export_conv(wi_export *e, weft_tensor *y, weft_tensor *bias);

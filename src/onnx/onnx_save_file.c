@@ -65,7 +65,7 @@ void wi_export_encode(wi_text *text, const wi_export_attribute *a) {
     if (a->kind == WI_EXPORT_REAL) real(&own, 2, a->real);
     if (a->kind == WI_EXPORT_WHOLE) number(&own, 3, a->whole);
     if (a->kind == WI_EXPORT_TEXT) string(&own, 4, a->text);
-    if (a->kind == WI_EXPORT_TEXTS) string(&own, 9, a->text); /* a list of one */
+    if (a->kind == WI_EXPORT_TEXTS) string(&own, 9, a->text);
     for (int64_t i = 0; a->kind == WI_EXPORT_WHOLES && i < a->whole; i++) number(&own, 8, a->wholes[i]);
     number(&own, 20, a->kind);
     message(text, 5, &own);

@@ -53,17 +53,16 @@ wi_export_value *wi_export_conv(wi_export *e, weft_tensor *y, weft_tensor *bias)
     window w;
     if (!window_of(e, &w, &a->window, forward ? x_shape : &y->shape, forward ? &y->shape : x_shape))
         return wi_export_refuse(e, y, "the padding depends on an open size");
-    wi_export_value *const x = wi_export_first(e, y->inputs[0]),
-                           *const weight = wi_export_of(e, y->inputs[1]),
-                           *const added = bias ? wi_export_of(e, bias) : &wi_export_none;
-    if (!x || !weight || !added) return NULL;
-    return wi_export_op(e, forward ? "Conv" : "ConvTranspose", WI_FROM(x, weight, added),
+    wi_export_value *const added = bias ? wi_export_of(e, bias) : &wi_export_none;
+    return wi_export_op(e, forward ? "Conv" : "ConvTranspose",
+        WI_FROM(wi_export_first(e, y->inputs[0]), wi_export_of(e, y->inputs[1]), added),
         WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
             WI_WHOLES("dilations", w.dilation, w.axes), WI_WHOLES("pads", w.pads, 2 * w.axes),
             WI_WHOLE("group", a->groups), WI_WHOLES(forward ? NULL : "output_padding", w.more, w.axes)));
 }
 
-static wi_export_value *emit_conv(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_conv(wi_export *e, weft_tensor *y, const char *name) {
+    (void)name;
     return wi_export_conv(e, y, NULL);
 }
 
@@ -78,11 +77,10 @@ static bool has_windows(const wi_export *e, const weft_tensor *y) {
            window_of(e, &w, own, &y->inputs[0]->shape, &y->shape);
 }
 
-static wi_export_value *emit_max_pool(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_max_pool(wi_export *e, weft_tensor *y, const char *name) {
     window w;
-    wi_export_value *const x = wi_export_first(e, y->inputs[0]);
-    if (!x || !window_of(e, &w, &y->attributes->pool.window, &y->inputs[0]->shape, &y->shape)) return NULL;
-    return wi_export_op(e, "MaxPool", WI_FROM(x),
+    if (!window_of(e, &w, &y->attributes->pool.window, &y->inputs[0]->shape, &y->shape)) return NULL;
+    return wi_export_op(e, name, WI_FROM(wi_export_first(e, y->inputs[0])),
         WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
             WI_WHOLES("dilations", w.dilation, w.axes), WI_WHOLES("pads", w.pads, 2 * w.axes)));
 }
@@ -97,13 +95,13 @@ static wi_export_value *pad_image(wi_export *e, wi_export_value *x, const window
 
 /* An average counts what lies in the padded image. Windows that reach beyond it (ceil_mode) count less, so the padding, where it counts, is
  * part of the image, and what is beyond is padding that does not count. */
-static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y, const char *name) {
     const wi_pool_attributes *const a = &y->attributes->pool;
     window w;
     bool pads = false;
     double taps = 1;
     wi_export_value *x = wi_export_first(e, y->inputs[0]);
-    if (!x || !window_of(e, &w, &a->window, &y->inputs[0]->shape, &y->shape)) return NULL;
+    if (!window_of(e, &w, &a->window, &y->inputs[0]->shape, &y->shape)) return NULL;
     for (int i = 0; i < w.axes; i++) {
         pads = pads || w.pads[i];
         taps *= (double)w.size[i];
@@ -115,9 +113,8 @@ static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y) {
         w.pads[w.axes + i] = behind > 0 ? behind : 0;
         w.pads[i] = 0;
     }
-    if (!x) return NULL;
     const bool dilates = e->options.opset >= 19;
-    x = wi_export_op(e, "AveragePool", WI_FROM(x),
+    x = wi_export_op(e, name, WI_FROM(x),
         WI_WITH(WI_WHOLES("kernel_shape", w.size, w.axes), WI_WHOLES("strides", w.stride, w.axes),
             WI_WHOLES("pads", w.pads, 2 * w.axes), WI_WHOLE("count_include_pad", a->divisor != 0),
             WI_WHOLES(dilates ? "dilations" : NULL, w.dilation, w.axes)));
@@ -163,16 +160,14 @@ static bool is_ratio(const wi_export *e, const weft_tensor *y) {
     return true;
 }
 
-static wi_export_value *emit_resample(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_resample(wi_export *e, weft_tensor *y, const char *name) {
     const uint32_t mode = y->attributes->resample.mode;
     const int rank = y->shape.rank;
     int64_t dims[WEFT_MAX_RANK] = {y->shape.dims[0], y->shape.dims[rank - 1]};
     for (int i = 2; i < rank; i++) dims[i] = y->shape.dims[i - 1];
-    wi_export_value *const x = wi_export_first(e, y->inputs[0]), *const sizes =
-                                                                     wi_export_shape(e, rank, dims);
     const bool nearest = mode == WI_RESAMPLE_NEAREST;
-    if (!x || !sizes) return NULL;
-    return wi_export_op(e, "Resize", WI_FROM(x, &wi_export_none, &wi_export_none, sizes),
+    wi_export_value *const x = wi_export_first(e, y->inputs[0]), *const none = &wi_export_none;
+    return wi_export_op(e, name, WI_FROM(x, none, none, wi_export_shape(e, rank, dims)),
         WI_WITH(WI_TEXT("mode", nearest ? "nearest" : "linear"),
             WI_TEXT("coordinate_transformation_mode", nearest                      ? "asymmetric"
                                                       : mode == WI_RESAMPLE_LINEAR ? "half_pixel"
@@ -215,21 +210,20 @@ static bool is_odd(const wi_export *e, const weft_tensor *y) {
     return y->attributes->response.channels % 2 == 1;
 }
 
-static wi_export_value *emit_response(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_response(wi_export *e, weft_tensor *y, const char *name) {
     const wi_response_attributes *const a = &y->attributes->response;
-    wi_export_value *const x = wi_export_first(e, y->inputs[0]);
-    return x ? wi_export_op(e, "LRN", WI_FROM(x),
-                   WI_WITH(WI_WHOLE("size", a->channels), WI_REAL("alpha", a->alpha),
-                       WI_REAL("beta", a->beta), WI_REAL("bias", a->k)))
-             : NULL;
+    return wi_export_op(e, name, WI_FROM(wi_export_first(e, y->inputs[0])),
+        WI_WITH(WI_WHOLE("size", a->channels), WI_REAL("alpha", a->alpha), WI_REAL("beta", a->beta),
+            WI_REAL("bias", a->k)));
 }
 
-const wi_export_row wi_export_image_rows[] = {{&wi_op_conv, .emit_image = emit_conv},
-    {&wi_op_conv_data, .emit_image = emit_conv},
-    {&wi_op_max_pool, .emit_image = emit_max_pool, .fits = has_windows},
-    {&wi_op_avg_pool, .emit_image = emit_avg_pool, .fits = has_windows},
+const wi_export_row wi_export_image_rows[] = {{&wi_op_conv, .is_image = true, .emit = emit_conv},
+    {&wi_op_conv_data, .is_image = true, .emit = emit_conv},
+    {&wi_op_max_pool, .name = "MaxPool", .is_image = true, .emit = emit_max_pool, .fits = has_windows},
+    {&wi_op_avg_pool, .name = "AveragePool", .is_image = true, .emit = emit_avg_pool, .fits = has_windows},
     {&wi_op_max_pool, .rewrite = adaptive_parts, .fits = is_adaptive},
     {&wi_op_avg_pool, .rewrite = adaptive_parts, .fits = is_adaptive},
-    {&wi_op_resample, .emit_image = emit_resample, .fits = is_ratio},
+    {&wi_op_resample, .name = "Resize", .is_image = true, .emit = emit_resample, .fits = is_ratio},
     {&wi_op_resample, .rewrite = resample_parts, .fits = is_fixed_image},
-    {&wi_op_local_response_norm, .emit_image = emit_response, .fits = is_odd}, {0}};
+    {&wi_op_local_response_norm, .name = "LRN", .is_image = true, .emit = emit_response, .fits = is_odd},
+    {0}};

@@ -14,13 +14,14 @@ static bool is_fixed(const wi_export *e, const weft_tensor *y) {
 
 /* ---- views ---- */
 
-static wi_export_value *emit_reshape(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_reshape(wi_export *e, weft_tensor *y, const char *name) {
     wi_export_value *const part = wi_export_scan_part(e, y);
+    (void)name;
     return part ? part : wi_export_reshape(e, value_of(e, y, 0), &y->inputs[0]->shape, &y->shape);
 }
 
 /* A permute between images of Weft, whose channels are last, and those of ONNX is another name of a value. */
-static wi_export_value *emit_permute(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_permute(wi_export *e, weft_tensor *y, const char *name) {
     const int rank = y->shape.rank;
     const int8_t *const axes = y->attributes->permute.axes;
     wi_export_entry *const x = wi_export_entry_of(e, wi_export_resolve(e, y->inputs[0]));
@@ -34,57 +35,37 @@ static wi_export_value *emit_permute(wi_export *e, weft_tensor *y) {
     if (to_first && x->first) return x->first;
     wi_export_value *const value = wi_export_of(e, y->inputs[0]);
     if (to_last) wi_export_entry_of(e, y)->first = value;
-    if (to_last || !value) return NULL;
-    return wi_export_op(e, "Transpose", WI_FROM(value), WI_WITH(WI_WHOLES("perm", order, rank)));
+    if (to_last) return NULL;
+    return wi_export_op(e, name, WI_FROM(value), WI_WITH(WI_WHOLES("perm", order, rank)));
 }
 
 /* A size that the input has is written as 1, which broadcasts. */
-static wi_export_value *emit_expand(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_expand(wi_export *e, weft_tensor *y, const char *name) {
     const wi_shape *const x = &y->inputs[0]->shape;
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < y->shape.rank; i++) {
         const int own = i - (y->shape.rank - x->rank);
         dims[i] = own >= 0 && x->dims[own] == y->shape.dims[i] ? 1 : y->shape.dims[i];
     }
-    return wi_export_two(e, "Expand", value_of(e, y, 0), wi_export_shape(e, y->shape.rank, dims));
-}
-
-static wi_export_value *emit_concat(wi_export *e, weft_tensor *y) {
-    wi_export_value **const list = wi_arena_take(&e->arena, ((size_t)y->input_count + 1) * sizeof *list);
-    if (!list) return wi_export_fail(e, WEFT_ERROR_MEMORY), NULL;
-    for (int i = 0; i < y->input_count; i++)
-        if (!(list[i] = value_of(e, y, i))) return NULL;
-    return wi_export_op(e, "Concat", list, WI_WITH(WI_WHOLE("axis", y->attributes->along.axis)));
+    return wi_export_two(e, name, value_of(e, y, 0), wi_export_shape(e, y->shape.rank, dims));
 }
 
 /* ---- slices ---- */
 
-static wi_export_value *slice(wi_export *e, wi_export_value *x, wi_export_value *start, wi_export_value *end,
-    wi_export_value *axes, wi_export_value *steps) {
-    if (!x || !start || !end || !axes) return NULL;
-    return wi_export_op(e, "Slice", WI_FROM(x, start, end, axes, steps), NULL);
-}
-
-/* The end of a slice of step 1 is start + size. */
-static wi_export_value *emit_slice(wi_export *e, weft_tensor *y) {
+/* Start and size are both numbers or both multiples of the batch, unless an open axis is sliced up to its end in steps. */
+static wi_export_value *emit_slice(wi_export *e, weft_tensor *y, const char *name) {
     const wi_slice_attributes *const a = &y->attributes->slice;
-    const int64_t axis = a->axis, size = y->shape.dims[axis];
-    wi_export_value *const start = wi_export_size(e, a->start), *end;
-    if (a->start == 0 && a->step == 1)
-        end = wi_export_size(e, size);
-    else if (a->start > 0 && size > 0 && a->step == 1)
-        end = wi_export_size(e, a->start + size);
-    else if (!wi_export_is_open(e, size) && !wi_export_is_open(e, a->start))
-        end = wi_export_size(e, a->start + (size - 1) * a->step + 1);
-    else if (a->step == 1)
-        end = wi_export_two(e, "Add", start, wi_export_size(e, size));
-    else
-        end = wi_export_ints(e, &(int64_t){INT64_MAX}, 1); /* an open axis is sliced up to its end */
-    return slice(
-        e, value_of(e, y, 0), start, end, wi_export_ints(e, &axis, 1), wi_export_ints(e, &a->step, 1));
+    const int64_t axis = a->axis, size = y->shape.dims[axis], last = a->start + (size - 1) * a->step;
+    wi_export_value *const end = a->step == 1                 ? wi_export_size(e, a->start + size)
+                                 : wi_export_is_open(e, size) ? wi_export_ints(e, &(int64_t){INT64_MAX}, 1)
+                                                              : wi_export_size(e, last + 1);
+    return wi_export_op(e, name,
+        WI_FROM(value_of(e, y, 0), wi_export_size(e, a->start), end, wi_export_ints(e, &axis, 1),
+            wi_export_ints(e, &a->step, 1)),
+        NULL);
 }
 
-static wi_export_value *emit_flip(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_flip(wi_export *e, weft_tensor *y, const char *name) {
     int64_t axes[WEFT_MAX_RANK], starts[WEFT_MAX_RANK], ends[WEFT_MAX_RANK];
     int count = 0;
     for (int i = 0; i < y->shape.rank; i++) {
@@ -93,8 +74,10 @@ static wi_export_value *emit_flip(wi_export *e, weft_tensor *y) {
         ends[count] = INT64_MIN;
         axes[count++] = i;
     }
-    return slice(e, value_of(e, y, 0), wi_export_ints(e, starts, count), wi_export_ints(e, ends, count),
-        wi_export_ints(e, axes, count), wi_export_ints(e, starts, count));
+    wi_export_value *const back = wi_export_ints(e, starts, count), *const end =
+                                                                        wi_export_ints(e, ends, count);
+    return wi_export_op(
+        e, name, WI_FROM(value_of(e, y, 0), back, end, wi_export_ints(e, axes, count), back), NULL);
 }
 
 /* The diagonal of (..., rows · columns) is every (columns + 1)-th element. */
@@ -129,7 +112,7 @@ static bool can_pad(const wi_export *e, const weft_tensor *y) {
 
 /* Pads the axes of one mode. */
 static wi_export_value *pad(
-    wi_export *e, const weft_tensor *y, wi_export_value *x, int mode, const char *name) {
+    wi_export *e, const weft_tensor *y, wi_export_value *x, int mode, const char *text) {
     const wi_padding_attributes *const a = &y->attributes->padding;
     int64_t pads[2 * WEFT_MAX_RANK] = {0};
     const int rank = y->shape.rank;
@@ -142,20 +125,23 @@ static wi_export_value *pad(
         if (wi_export_is_open(e, pads[i]) || wi_export_is_open(e, pads[rank + i]))
             return wi_export_refuse(e, y, "paddings of an open size");
     }
-    if (!pads_any || !x) return x;
-    wi_export_value *const sizes = wi_export_ints(e, pads, 2 * rank), *const mode_value = wi_export_number(
-                                                                          e, y->dtype, a->outside);
-    wi_export_value *const value = mode == WI_PADDING_CONSTANT ? mode_value : &wi_export_none;
-    return sizes && value ? wi_export_op(e, "Pad", WI_FROM(x, sizes, value), WI_WITH(WI_TEXT("mode", name)))
-                          : NULL;
+    if (!pads_any) return x;
+    wi_export_value *const outside =
+        mode == WI_PADDING_CONSTANT ? wi_export_number(e, y->dtype, a->outside) : &wi_export_none;
+    return wi_export_op(
+        e, "Pad", WI_FROM(x, wi_export_ints(e, pads, 2 * rank), outside), WI_WITH(WI_TEXT("mode", text)));
 }
 
-static wi_export_value *emit_pad(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_pad(wi_export *e, weft_tensor *y, const char *name) {
+    static const char *const texts[] = {[WI_PADDING_CONSTANT] = "constant",
+        [WI_PADDING_EDGE] = "edge",
+        [WI_PADDING_REFLECT] = "reflect",
+        [WI_PADDING_WRAP] = "wrap"};
     wi_export_value *x = value_of(e, y, 0);
-    x = pad(e, y, x, WI_PADDING_CONSTANT, "constant");
-    x = pad(e, y, x, WI_PADDING_EDGE, "edge");
-    x = pad(e, y, x, WI_PADDING_REFLECT, "reflect");
-    return pad(e, y, x, WI_PADDING_WRAP, "wrap");
+    (void)name;
+    for (int mode = 0; mode <= WI_PADDING_WRAP; mode++)
+        if (texts[mode]) x = pad(e, y, x, mode, texts[mode]);
+    return x;
 }
 
 /* Wrapped axes as a concatenation; others, of mode NONE or of another mode, stay. */
@@ -176,25 +162,6 @@ static weft_tensor *pad_parts(weft_tensor *y) {
     return x;
 }
 
-/* Zeros between elements: an axis (n, step) whose second part is padded. */
-static weft_tensor *dilate_parts(weft_tensor *y) {
-    const wi_padding_attributes *const a = &y->attributes->padding;
-    weft_tensor *const x = y->inputs[0];
-    int axis = 0;
-    while (axis < y->shape.rank - 1 && a->mode[axis] != WI_PADDING_INTERIOR) axis++;
-    const int64_t n = x->shape.dims[axis], whole = y->shape.dims[axis], step = a->step,
-                  before = a->before[axis];
-    int64_t zeros[WEFT_MAX_RANK + 1] = {0}, more[WEFT_MAX_RANK + 1] = {0};
-    more[axis + 1] = step - 1;
-    weft_tensor *wide = weft_flatten_axes(
-        weft_pad(weft_unsqueeze(x, axis + 1), zeros, more, WEFT_PAD_CONSTANT, 0), axis, axis + 1);
-    wide = weft_slice(wide, axis, 0, (n - 1) * step + 1);
-    zeros[axis] = before;
-    more[axis + 1] = 0;
-    more[axis] = whole - before - ((n - 1) * step + 1);
-    return weft_pad(wide, zeros, more, WEFT_PAD_CONSTANT, 0);
-}
-
 static weft_tensor *roll_parts(weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
     for (int i = 0; x && i < y->shape.rank; i++) {
@@ -206,84 +173,63 @@ static weft_tensor *roll_parts(weft_tensor *y) {
     return x;
 }
 
-static wi_export_value *emit_tile(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_tile(wi_export *e, weft_tensor *y, const char *name) {
     int64_t repeats[WEFT_MAX_RANK];
     for (int i = 0; i < y->shape.rank; i++) repeats[i] = y->shape.dims[i] / y->inputs[0]->shape.dims[i];
-    return wi_export_two(e, "Tile", value_of(e, y, 0), wi_export_ints(e, repeats, y->shape.rank));
+    return wi_export_two(e, name, value_of(e, y, 0), wi_export_ints(e, repeats, y->shape.rank));
 }
 
 /* ---- indices ---- */
 
-static wi_export_value *emit_gather(wi_export *e, weft_tensor *y) {
-    wi_export_value *const x = value_of(e, y, 0), *const index = value_of(e, y, 1);
-    const char *const name = y->op == &wi_op_gather ? "GatherElements" : "Gather";
-    return x && index ? wi_export_op(
-                            e, name, WI_FROM(x, index), WI_WITH(WI_WHOLE("axis", y->attributes->index.axis)))
-                      : NULL;
+/* Writes the source into x by an index of elements. reduction: of elements with the same index. */
+static wi_export_value *scatter(
+    wi_export *e, wi_export_value *const inputs[3], int64_t axis, const char *reduction) {
+    return wi_export_op(
+        e, "ScatterElements", inputs, 3, WI_WITH(WI_WHOLE("axis", axis), WI_TEXT("reduction", reduction)));
 }
 
-/* The index (n) of rows of the shape, as an index of elements of it. */
-static weft_tensor *element_index(weft_tensor *index, const wi_shape *shape, int axis) {
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < shape->rank; i++) dims[i] = i == axis ? shape->dims[axis] : 1;
-    index = weft_reshape_shape(index, shape->rank, dims);
-    return index ? weft_expand(index, shape->rank, shape->dims) : NULL;
+/* Elements that no index names are 0, or the least or the largest number. */
+static wi_export_value *emit_scatter(wi_export *e, weft_tensor *y, const char *reduction) {
+    const double none = *reduction == 'a' ? 0 : reduction[1] == 'a' ? -(double)INFINITY : (double)INFINITY;
+    wi_export_value *const base = wi_export_two(
+        e, "Expand", wi_export_number(e, y->dtype, none), wi_export_shape(e, y->shape.rank, y->shape.dims));
+    wi_export_value *const inputs[] = {base, value_of(e, y, 1), value_of(e, y, 0)};
+    return scatter(e, inputs, y->attributes->index.axis, reduction);
 }
 
-static bool is_plain_sum(const wi_export *e, const weft_tensor *y) {
+/* Kernels skip rows of an index only for gradients, and read the order of the index as a third input. */
+static bool is_plain(const wi_export *e, const weft_tensor *y) {
     (void)e;
-    return !y->attributes->index.skips && y->input_count == 2;
+    return !y->attributes->index.skips && (y->op != &wi_op_index_sum || y->input_count == 2);
 }
 
 static weft_tensor *index_sum_parts(weft_tensor *y) {
     const int axis = y->attributes->index.axis;
-    weft_tensor *const index = element_index(y->inputs[1], &y->inputs[0]->shape, axis);
+    const wi_shape *const shape = &y->inputs[0]->shape;
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < shape->rank; i++) dims[i] = i == axis ? shape->dims[axis] : 1;
+    weft_tensor *const line = weft_reshape_shape(y->inputs[1], shape->rank, dims);
+    weft_tensor *const index = line ? weft_expand(line, shape->rank, shape->dims) : NULL;
     return index ? weft_scatter_sum(y->inputs[0], axis, index, y->shape.dims[axis]) : NULL;
 }
 
-/* Writes the source into x by index. reduction: of elements with the same index. */
-static wi_export_value *scatter(wi_export *e, wi_export_value *x, wi_export_value *index,
-    wi_export_value *source, int64_t axis, const char *reduction) {
-    if (!x || !index || !source) return NULL;
-    return wi_export_op(e, "ScatterElements", WI_FROM(x, index, source),
-        WI_WITH(WI_WHOLE("axis", axis), WI_TEXT("reduction", reduction)));
-}
-
-static wi_export_value *emit_scatter(wi_export *e, weft_tensor *y) {
-    const bool sums = y->op == &wi_op_scatter_sum, largest = y->op == &wi_op_scatter_max;
-    const double none = sums ? 0 : largest ? -(double)INFINITY : (double)INFINITY;
-    wi_export_value *const base = wi_export_two(
-        e, "Expand", wi_export_number(e, y->dtype, none), wi_export_shape(e, y->shape.rank, y->shape.dims));
-    return scatter(e, base, value_of(e, y, 1), value_of(e, y, 0), y->attributes->index.axis,
-        sums      ? "add"
-        : largest ? "max"
-                  : "min");
-}
-
-static bool copies_plainly(const wi_export *e, const weft_tensor *y) {
-    (void)e;
-    return !y->attributes->index.skips;
-}
-
-static wi_export_value *emit_index_copy(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_index_copy(wi_export *e, weft_tensor *y, const char *name) {
     const int axis = y->attributes->index.axis;
     const wi_shape *const source = &y->inputs[2]->shape;
     wi_shape line = {.rank = source->rank};
     for (int i = 0; i < line.rank; i++) line.dims[i] = i == axis ? source->dims[axis] : 1;
     wi_export_value *index = wi_export_reshape(e, value_of(e, y, 1), &y->inputs[1]->shape, &line);
     index = wi_export_two(e, "Expand", index, wi_export_shape(e, source->rank, source->dims));
-    return scatter(e, value_of(e, y, 0), index, value_of(e, y, 2), axis, "none");
+    return scatter(e, (wi_export_value *const[]){value_of(e, y, 0), index, value_of(e, y, 2)}, axis, name);
 }
 
 /* ---- scans and sorting ---- */
 
-static wi_export_value *emit_cumsum(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_cumsum(wi_export *e, weft_tensor *y, const char *name) {
     const wi_scan_attributes *const a = &y->attributes->scan;
     const int64_t axis = a->axis;
-    wi_export_value *const x = value_of(e, y, 0), *const along = wi_export_constant(
-                                                      e, WI_ONNX_INT64, 0, NULL, &axis, sizeof axis);
-    if (!x || !along) return NULL;
-    return wi_export_op(e, "CumSum", WI_FROM(x, along),
+    wi_export_value *const along = wi_export_constant(e, WI_ONNX_INT64, 0, NULL, &axis, sizeof axis);
+    return wi_export_op(e, name, WI_FROM(value_of(e, y, 0), along),
         WI_WITH(WI_WHOLE("exclusive", a->form == WI_SCAN_BEFORE), WI_WHOLE("reverse", a->backwards)));
 }
 
@@ -310,28 +256,33 @@ static weft_tensor *cumprod_parts(weft_tensor *y) {
 }
 
 /* Of equal elements, the first one is the first in ONNX, too. */
-static wi_export_value *emit_order(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_order(wi_export *e, weft_tensor *y, const char *name) {
     const wi_sort_attributes *const a = &y->attributes->sort;
-    wi_export_value *const x = value_of(e, y, 0), *const k = wi_export_size(e, y->shape.dims[a->axis]);
-    if (!x || !k) return NULL;
-    wi_export_value *const top = wi_export_op(e, "TopK", WI_FROM(x, k),
+    wi_export_value *const k = wi_export_size(e, y->shape.dims[a->axis]);
+    wi_export_value *const top = wi_export_op(e, name, WI_FROM(value_of(e, y, 0), k),
         WI_WITH(WI_WHOLE("axis", a->axis), WI_WHOLE("largest", a->descending), WI_WHOLE("sorted", 1)));
     return wi_export_cast(e, wi_export_output(e, top, 1), WI_ONNX_INT32);
 }
 
-const wi_export_row wi_export_movement_rows[] = {{&wi_op_reshape, .emit = emit_reshape},
-    {&wi_op_permute, .emit = emit_permute}, {&wi_op_expand, .emit = emit_expand},
-    {&wi_op_concat, .emit = emit_concat}, {&wi_op_slice, .emit = emit_slice},
-    {&wi_op_flip, .emit = emit_flip}, {&wi_op_diagonal, .rewrite = diagonal_parts, .fits = is_fixed},
-    {&wi_op_pad, .emit = emit_pad, .fits = can_pad}, {&wi_op_pad, .rewrite = pad_parts, .fits = is_fixed},
-    {&wi_op_dilate, .emit = emit_pad, .fits = can_pad},
-    {&wi_op_dilate, .rewrite = dilate_parts, .fits = is_fixed},
-    {&wi_op_roll, .rewrite = roll_parts, .fits = is_fixed}, {&wi_op_tile, .emit = emit_tile},
-    {&wi_op_gather, .emit = emit_gather}, {&wi_op_index_select, .emit = emit_gather},
-    {&wi_op_embedding, .emit = emit_gather}, {&wi_op_scatter_sum, .emit = emit_scatter},
-    {&wi_op_scatter_max, .since = 18, .emit = emit_scatter},
-    {&wi_op_scatter_min, .since = 18, .emit = emit_scatter},
-    {&wi_op_index_sum, .rewrite = index_sum_parts, .fits = is_plain_sum},
-    {&wi_op_index_copy, .emit = emit_index_copy, .fits = copies_plainly},
-    {&wi_op_cumsum, .emit = emit_cumsum}, {&wi_op_cumprod, .rewrite = cumprod_parts, .fits = is_fixed},
-    {&wi_op_argsort, .emit = emit_order}, {&wi_op_topk_indices, .emit = emit_order}, {0}};
+const wi_export_row wi_export_movement_rows[] = {{&wi_op_reshape, .name = "Reshape", .emit = emit_reshape},
+    {&wi_op_permute, .name = "Transpose", .emit = emit_permute},
+    {&wi_op_expand, .name = "Expand", .emit = emit_expand},
+    {&wi_op_concat, .name = "Concat", .axis = WI_AXIS(wi_along_attributes)},
+    {&wi_op_slice, .name = "Slice", .emit = emit_slice}, {&wi_op_flip, .name = "Slice", .emit = emit_flip},
+    {&wi_op_diagonal, .rewrite = diagonal_parts, .fits = is_fixed},
+    {&wi_op_pad, .name = "Pad", .emit = emit_pad, .fits = can_pad},
+    {&wi_op_pad, .rewrite = pad_parts, .fits = is_fixed},
+    {&wi_op_dilate, .name = "Pad", .emit = emit_pad, .fits = can_pad},
+    {&wi_op_roll, .rewrite = roll_parts, .fits = is_fixed}, {&wi_op_tile, .name = "Tile", .emit = emit_tile},
+    {&wi_op_gather, .name = "GatherElements", .axis = WI_AXIS(wi_index_attributes)},
+    {&wi_op_index_select, .name = "Gather", .axis = WI_AXIS(wi_index_attributes)},
+    {&wi_op_embedding, .name = "Gather", .axis = WI_AXIS(wi_index_attributes)},
+    {&wi_op_scatter_sum, .name = "add", .emit = emit_scatter},
+    {&wi_op_scatter_max, .name = "max", .since = 18, .emit = emit_scatter},
+    {&wi_op_scatter_min, .name = "min", .since = 18, .emit = emit_scatter},
+    {&wi_op_index_sum, .rewrite = index_sum_parts, .fits = is_plain},
+    {&wi_op_index_copy, .name = "none", .emit = emit_index_copy, .fits = is_plain},
+    {&wi_op_cumsum, .name = "CumSum", .emit = emit_cumsum},
+    {&wi_op_cumprod, .rewrite = cumprod_parts, .fits = is_fixed},
+    {&wi_op_argsort, .name = "TopK", .emit = emit_order},
+    {&wi_op_topk_indices, .name = "TopK", .emit = emit_order}, {0}};

@@ -77,18 +77,26 @@ static size_t list_gates(const layer *l, weft_tensor *variable, size_t bytes, wi
     return (size_t)l->gates;
 }
 
-/* The gates of a tensor that is computed, in ONNX's order, as (1, ...). */
+/* (1, ...) */
+static wi_export_value *with_direction(wi_export *e, wi_export_value *x) {
+    return wi_export_two(e, "Unsqueeze", x, wi_export_ints(e, &(int64_t){0}, 1));
+}
+
+static wi_export_value *join(wi_export *e, wi_export_value *const *parts, size_t count, int axis) {
+    return wi_export_op(e, "Concat", parts, count, WI_WITH(WI_WHOLE("axis", axis)));
+}
+
+/* The gates of a tensor that is computed, in ONNX's order; NULL: zeros for a bias. */
 static wi_export_value *order_gates(wi_export *e, const layer *l, weft_tensor *x) {
-    wi_export_value *parts[5] = {NULL}, *const axis = wi_export_ints(e, &(int64_t){0}, 1),
-                    *const value = wi_export_of(e, x);
+    wi_export_value *parts[4], *const axis = wi_export_ints(e, &(int64_t){0}, 1);
+    if (!x) return with_direction(e, wi_export_filled(e, 0, l->gates * l->units));
     for (int64_t i = 0; i < l->gates; i++) {
         const int64_t start = l->order[i] * l->units, end = start + l->units;
-        wi_export_value *const from = wi_export_ints(e, &start, 1), *const to = wi_export_ints(e, &end, 1);
-        if (!axis || !value || !from || !to) return NULL;
-        parts[i] = wi_export_op(e, "Slice", WI_FROM(value, from, to, axis), NULL);
+        parts[i] = wi_export_op(e, "Slice",
+            WI_FROM(wi_export_of(e, x), wi_export_ints(e, &start, 1), wi_export_ints(e, &end, 1), axis),
+            NULL);
     }
-    return wi_export_two(
-        e, "Unsqueeze", wi_export_op(e, "Concat", parts, WI_WITH(WI_WHOLE("axis", 0))), axis);
+    return with_direction(e, join(e, parts, (size_t)l->gates, 0));
 }
 
 static wi_export_value *weight_of(wi_export *e, const layer *l, weft_tensor *w) {
@@ -102,25 +110,15 @@ static wi_export_value *weight_of(wi_export *e, const layer *l, weft_tensor *w) 
 
 static wi_export_value *bias_of(wi_export *e, const layer *l) {
     wi_export_part parts[8];
-    weft_tensor *const both[] = {l->bias, l->bias_hidden};
-    wi_export_value *values[3] = {NULL};
+    weft_tensor *const a = l->bias, *const b = l->bias_hidden;
     const wi_shape shape = {.rank = 2, .dims = {1, 2 * l->gates * l->units}};
-    const int64_t half[] = {1, l->gates * l->units};
-    if (!l->bias && !l->bias_hidden) return &wi_export_none;
-    if ((!l->bias || l->bias->variable) && (!l->bias_hidden || l->bias_hidden->variable)) {
-        size_t count = 0;
-        for (int i = 0; i < 2; i++)
-            count += list_gates(l, both[i], sizeof(float) * (size_t)l->units, parts + count);
-        return wi_export_stored_parts(
-            e, weft_tensor_name(l->bias ? l->bias : l->bias_hidden), WI_ONNX_FLOAT, &shape, parts, count);
-    }
-    for (int i = 0; i < 2; i++) {
-        values[i] = both[i] ? order_gates(e, l, both[i])
-                            : wi_export_two(
-                                  e, "Reshape", wi_export_filled(e, 0, half[1]), wi_export_ints(e, half, 2));
-        if (!values[i]) return NULL;
-    }
-    return wi_export_op(e, "Concat", values, WI_WITH(WI_WHOLE("axis", 1)));
+    const size_t bytes = sizeof(float) * (size_t)l->units;
+    if (!a && !b) return &wi_export_none;
+    if ((a && !a->variable) || (b && !b->variable))
+        return join(e, WI_FROM(order_gates(e, l, a), order_gates(e, l, b)), 1);
+    size_t count = list_gates(l, a, bytes, parts);
+    count += list_gates(l, b, bytes, parts + count);
+    return wi_export_stored_parts(e, weft_tensor_name(a ? a : b), WI_ONNX_FLOAT, &shape, parts, count);
 }
 
 /* ---- the op ---- */
@@ -128,12 +126,11 @@ static wi_export_value *bias_of(wi_export *e, const layer *l) {
 /* A state (N, H) as (1, N, H). */
 static wi_export_value *state_of(wi_export *e, const weft_tensor *y, int which) {
     weft_tensor *const state = wi_scan_input_of(y, which);
-    if (!state) return &wi_export_none;
-    return wi_export_two(e, "Unsqueeze", wi_export_of(e, state), wi_export_ints(e, &(int64_t){0}, 1));
+    return state ? with_direction(e, wi_export_of(e, state)) : &wi_export_none;
 }
 
 /* The products of inputs that no linear map is found for are read with the identity as their weight. */
-static void use_products(wi_export *e, layer *l, weft_tensor *y, wi_export_value *inputs[8]) {
+static void use_products(wi_export *e, layer *l, weft_tensor *y, wi_export_value *inputs[7]) {
     const int64_t n = l->gates * l->units, dims[] = {1, n, n};
     weft_tensor *const last = wi_scan_input_of(y, WI_SCAN_BIAS);
     float *const identity = wi_arena_take(&e->arena, (size_t)(n * n) * sizeof *identity);
@@ -145,20 +142,16 @@ static void use_products(wi_export *e, layer *l, weft_tensor *y, wi_export_value
     inputs[0] = wi_export_of(e, y->inputs[WI_SCAN_X]);
     inputs[1] = wi_export_constant(e, WI_ONNX_FLOAT, 3, dims, identity, (size_t)(n * n) * sizeof *identity);
     inputs[3] = &wi_export_none;
-    if (!last) return;
-    wi_export_value *const zeros = wi_export_filled(e, 0, n + 2 * l->units), *const own =
-                                                                                 wi_export_of(e, last);
-    inputs[3] =
-        zeros && own ? wi_export_op(e, "Concat", WI_FROM(zeros, own), WI_WITH(WI_WHOLE("axis", 0))) : NULL;
-    inputs[3] = wi_export_two(e, "Unsqueeze", inputs[3], wi_export_ints(e, &(int64_t){0}, 1));
+    if (last)
+        inputs[3] = with_direction(
+            e, join(e, WI_FROM(wi_export_filled(e, 0, n + 2 * l->units), wi_export_of(e, last)), 0));
 }
 
-static wi_export_value *scan_node(wi_export *e, weft_tensor *y) {
-    static const char *const names[] = {"LSTM", "GRU", "GRU", "RNN", "RNN"};
+static wi_export_value *scan_node(wi_export *e, weft_tensor *y, const char *name) {
     const wi_cell cell = wi_cell_of(y);
     layer l = {
         .order = order_of(cell), .gates = wi_cell_gates(cell), .units = y->attributes->recurrent.units};
-    wi_export_value *inputs[8] = {NULL};
+    wi_export_value *inputs[7] = {NULL};
     weft_tensor *const lengths = wi_scan_input_of(y, WI_SCAN_LENGTHS);
     if (find_layer(e, &l, y)) {
         inputs[0] = wi_export_of(e, l.x);
@@ -170,42 +163,32 @@ static wi_export_value *scan_node(wi_export *e, weft_tensor *y) {
     inputs[2] = weight_of(e, &l, wi_scan_input_of(y, WI_SCAN_W));
     inputs[4] = lengths ? wi_export_of(e, lengths) : &wi_export_none;
     inputs[5] = state_of(e, y, WI_SCAN_H0);
-    if (cell == WI_CELL_LSTM) inputs[6] = state_of(e, y, WI_SCAN_C0);
-    for (int i = 0; i < (cell == WI_CELL_LSTM ? 7 : 6); i++)
-        if (!inputs[i]) return NULL;
-    const bool gru = cell == WI_CELL_GRU || cell == WI_CELL_GRU_RESET_FIRST;
-    const char *const activation = cell == WI_CELL_RNN_RELU ? "Relu" : "Tanh";
-    return wi_export_op(e, names[cell], inputs,
-        WI_WITH(WI_WHOLE("hidden_size", l.units),
-            WI_TEXT("direction", y->attributes->recurrent.reverse ? "reverse" : "forward"),
-            {gru                           ? "linear_before_reset"
-                : cell >= WI_CELL_RNN_TANH ? "activations"
-                                           : NULL,
-                gru ? WI_EXPORT_WHOLE : WI_EXPORT_TEXTS, cell == WI_CELL_GRU, 0, activation, NULL}));
+    inputs[6] = state_of(e, y, WI_SCAN_C0);
+    const wi_export_attribute of_cell[] = {WI_WHOLE("linear_before_reset", cell == WI_CELL_GRU),
+        WI_TEXTS("activations", cell == WI_CELL_RNN_RELU ? "Relu" : "Tanh")};
+    wi_export_attribute with[] = {WI_WHOLE("hidden_size", l.units),
+        WI_TEXT("direction", y->attributes->recurrent.reverse ? "reverse" : "forward"),
+        of_cell[cell >= WI_CELL_RNN_TANH], {0}};
+    if (cell == WI_CELL_LSTM) with[2].name = NULL;
+    return wi_export_op(e, name, inputs, 7, with);
 }
 
 /* The composite is flat: all states with the first one, then the last c of an LSTM. Readers get parts of it (wi_export_scan_part); the
  * whole is written only if something else reads it. */
-static wi_export_value *emit_scan(wi_export *e, weft_tensor *y) {
+static wi_export_value *emit_scan(wi_export *e, weft_tensor *y, const char *name) {
     if (wi_scan_input_of(y, WI_SCAN_WR)) return wi_export_refuse(e, y, "a projection");
     if (y->attributes->recurrent.pads_left) return wi_export_refuse(e, y, "padding on the left");
-    wi_export_value *const states = scan_node(e, y), *const flat = wi_export_ints(e, &(int64_t){-1}, 1);
-    const int64_t width = y->attributes->recurrent.units;
+    wi_export_value *const states = scan_node(e, y, name), *const flat = wi_export_ints(e, &(int64_t){-1}, 1);
+    const int64_t dims[] = {y->inputs[WI_SCAN_X]->shape.dims[1], y->attributes->recurrent.units};
     weft_tensor *const h0 = wi_scan_input_of(y, WI_SCAN_H0);
-    wi_export_value *parts[4] = {NULL}, *first;
-    if (!states) return NULL;
-    if (h0)
-        first = wi_export_of(e, h0);
-    else
-        first = wi_export_two(e, "Expand", wi_export_number(e, WEFT_F32, 0),
-            wi_export_shape(e, 2, (const int64_t[]){y->inputs[WI_SCAN_X]->shape.dims[1], width}));
-    const int place = y->attributes->recurrent.reverse != 0;
-    parts[place] = wi_export_two(e, "Reshape", first, flat);
-    parts[1 - place] = wi_export_two(e, "Reshape", states, flat);
-    if (wi_cell_of(y) == WI_CELL_LSTM)
-        parts[2] = wi_export_two(e, "Reshape", wi_export_output(e, states, 2), flat);
-    wi_export_entry_of(e, y)->first = states; /* the node, for wi_export_scan_part */
-    return parts[0] && parts[1] ? wi_export_op(e, "Concat", parts, WI_WITH(WI_WHOLE("axis", 0))) : NULL;
+    wi_export_value *const zero = wi_export_number(e, WEFT_F32, 0), *parts[3];
+    const bool lstm = y->op == &wi_op_lstm, reverse = y->attributes->recurrent.reverse;
+    parts[reverse] = h0 ? wi_export_of(e, h0) : wi_export_two(e, "Expand", zero, wi_export_shape(e, 2, dims));
+    parts[!reverse] = states;
+    if (lstm) parts[2] = wi_export_output(e, states, 2);
+    for (int i = 0; i < 2 + lstm; i++) parts[i] = wi_export_two(e, "Reshape", parts[i], flat);
+    wi_export_entry_of(e, y)->first = states; /* for wi_export_scan_part */
+    return join(e, parts, 2 + lstm, 0);
 }
 
 wi_export_value *wi_export_scan_part(wi_export *e, weft_tensor *y) {
@@ -232,5 +215,5 @@ wi_export_value *wi_export_scan_part(wi_export *e, weft_tensor *y) {
     return part ? wi_export_two(e, "Squeeze", part, wi_export_ints(e, &axis, 1)) : NULL;
 }
 
-const wi_export_row wi_export_recurrent_rows[] = {
-    {&wi_op_lstm, .emit = emit_scan}, {&wi_op_gru, .emit = emit_scan}, {&wi_op_rnn, .emit = emit_scan}, {0}};
+const wi_export_row wi_export_recurrent_rows[] = {{&wi_op_lstm, .name = "LSTM", .emit = emit_scan},
+    {&wi_op_gru, .name = "GRU", .emit = emit_scan}, {&wi_op_rnn, .name = "RNN", .emit = emit_scan}, {0}};

@@ -75,14 +75,6 @@ const char *wi_export_name(wi_export *e, const char *wanted) {
 
 /* ---- nodes ---- */
 
-static bool list_node(wi_export *e, wi_export_node *node) {
-    const weft_status status = wi_grow(e->arena.allocator, (void **)&e->nodes, &e->node_capacity,
-        e->node_count + 1, sizeof(wi_export_node *));
-    if (status == WEFT_OK) e->nodes[e->node_count++] = node;
-    wi_export_fail(e, status);
-    return status == WEFT_OK;
-}
-
 wi_export_value *wi_export_output(wi_export *e, wi_export_value *value, int index) {
     if (!value) return NULL;
     wi_export_value **const output = &value->maker->outputs[index];
@@ -90,10 +82,10 @@ wi_export_value *wi_export_output(wi_export *e, wi_export_value *value, int inde
     return *output;
 }
 
-wi_export_value *wi_export_op(
-    wi_export *e, const char *op, wi_export_value *const *inputs, const wi_export_attribute *attributes) {
-    size_t count = 0;
-    while (inputs[count]) count++;
+wi_export_value *wi_export_op(wi_export *e, const char *op, wi_export_value *const *inputs, size_t count,
+    const wi_export_attribute *attributes) {
+    for (size_t i = 0; i < count; i++)
+        if (!inputs[i]) return NULL;
     while (count && inputs[count - 1] == &wi_export_none) count--;
     wi_export_node *const node = take(e, sizeof *node);
     wi_export_value **const list = take(e, (count + 1) * sizeof *list);
@@ -101,18 +93,22 @@ wi_export_value *wi_export_op(
     for (size_t i = 0; i < count; i++) list[i] = inputs[i];
     *node = (wi_export_node){.op = op, .inputs = list};
     wi_text_init(&node->attributes, e->arena.allocator);
-    if (!list_node(e, node)) return NULL;
+    const weft_status status = wi_grow(e->arena.allocator, (void **)&e->nodes, &e->node_capacity,
+        e->node_count + 1, sizeof(wi_export_node *));
+    wi_export_fail(e, status);
+    if (status != WEFT_OK) return NULL;
+    e->nodes[e->node_count++] = node;
     for (; attributes && attributes->name; attributes++) wi_export_encode(&node->attributes, attributes);
     if (node->attributes.failed) wi_export_fail(e, WEFT_ERROR_MEMORY);
     return wi_export_output(e, &(wi_export_value){.maker = node}, 0);
 }
 
 wi_export_value *wi_export_one(wi_export *e, const char *op, wi_export_value *x) {
-    return x ? wi_export_op(e, op, WI_FROM(x), NULL) : NULL;
+    return wi_export_op(e, op, &x, 1, NULL);
 }
 
 wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a, wi_export_value *b) {
-    return a && b ? wi_export_op(e, op, WI_FROM(a, b), NULL) : NULL;
+    return wi_export_op(e, op, WI_FROM(a, b), NULL);
 }
 
 /* ---- initializers ---- */
@@ -254,20 +250,18 @@ wi_export_value *wi_export_size(wi_export *e, int64_t dim) {
 }
 
 wi_export_value *wi_export_shape(wi_export *e, int rank, const int64_t *dims) {
-    const wi_shape shape = {.rank = rank};
-    wi_export_value *sizes[WEFT_MAX_RANK + 1] = {NULL};
+    wi_export_value *sizes[WEFT_MAX_RANK];
     bool open = false;
     for (int i = 0; i < rank; i++) open = open || wi_export_is_open(e, dims[i]);
     if (!open) return wi_export_ints(e, dims, rank);
-    for (int i = 0; i < shape.rank; i++)
-        if (!(sizes[i] = wi_export_size(e, dims[i]))) return NULL;
-    return rank == 1 ? sizes[0] : wi_export_op(e, "Concat", sizes, WI_WITH(WI_WHOLE("axis", 0)));
+    for (int i = 0; i < rank; i++) sizes[i] = wi_export_size(e, dims[i]);
+    return wi_export_op(e, "Concat", sizes, (size_t)rank, WI_WITH(WI_WHOLE("axis", 0)));
 }
 
 /* ---- common nodes ---- */
 
 wi_export_value *wi_export_cast(wi_export *e, wi_export_value *x, int type) {
-    return x ? wi_export_op(e, "Cast", WI_FROM(x), WI_WITH(WI_WHOLE("to", type))) : NULL;
+    return wi_export_op(e, "Cast", &x, 1, WI_WITH(WI_WHOLE("to", type)));
 }
 
 /* 0 stands for the size that the input has there, and -1 for one size that follows from the others. */
@@ -282,8 +276,6 @@ wi_export_value *wi_export_reshape(
         dims[i] = !open ? to->dims[i] : copied ? 0 : -1;
         inferred = inferred || dims[i] < 0;
     }
-    if (!x) return NULL;
-    wi_export_value *const shape =
-        computed ? wi_export_shape(e, to->rank, to->dims) : wi_export_ints(e, dims, to->rank);
-    return shape ? wi_export_op(e, "Reshape", WI_FROM(x, shape), NULL) : NULL;
+    return wi_export_two(e, "Reshape", x,
+        computed ? wi_export_shape(e, to->rank, to->dims) : wi_export_ints(e, dims, to->rank));
 }
