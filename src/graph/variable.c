@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The bytes of a block from which on it is filled variable by variable. */
+enum { LARGE_BLOCK = 64 << 20 };
+
 static weft_status add_one(weft_graph *graph, size_t bytes, size_t first) {
     WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->blocks, &graph->block_capacity,
         graph->block_count + 1, sizeof *graph->blocks));
@@ -69,13 +72,68 @@ static weft_status check_size(const weft_graph *graph, size_t block) {
     return WEFT_OK;
 }
 
-static weft_status make_memory(weft_graph *graph, size_t first, const char *content) {
+static weft_status create_buffers(weft_graph *graph, size_t first) {
     wi_device *const device = wi_context_device(graph->context);
-    for (size_t i = first; i < first + graph->blocks[first].pieces; i++) {
-        wi_block *const block = &graph->blocks[i];
-        WI_TRY(wi_buffer_create(&block->buffer, device, block->bytes));
-        WI_TRY(wi_buffer_write(device, block->buffer.memory, 0, content, block->bytes));
-        content += block->bytes;
+    for (size_t i = first; i < first + graph->blocks[first].pieces; i++)
+        WI_TRY(wi_buffer_create(&graph->blocks[i].buffer, device, graph->blocks[i].bytes));
+    return WEFT_OK;
+}
+
+/* Writes bytes of a block, which may be in several buffers. */
+static weft_status write_block(
+    weft_graph *graph, size_t first, size_t offset, const char *from, size_t bytes) {
+    wi_device *const device = wi_context_device(graph->context);
+    for (size_t done = 0; done < bytes;) {
+        const wi_block_range r = wi_graph_block_range(graph, first, offset + done, bytes - done);
+        WI_TRY(wi_buffer_write(device, r.memory, r.offset, from + done, r.bytes));
+        done += r.bytes;
+    }
+    return WEFT_OK;
+}
+
+static weft_status fill_at_once(weft_graph *graph, size_t first) {
+    const size_t bytes = wi_graph_block_bytes(graph, first);
+    char *const content = wi_allocate(graph->context->allocator, bytes);
+    if (!content) return WEFT_ERROR_MEMORY;
+    weft_status status = make_content(graph, first, content);
+    if (status == WEFT_OK) status = create_buffers(graph, first);
+    if (status == WEFT_OK) status = write_block(graph, first, 0, content, bytes);
+    wi_release(graph->context->allocator, content);
+    if (status == WEFT_OK) forget_data(graph, first);
+    return status;
+}
+
+/* Writes the initial values of a variable, with zeros up to the next one, and releases its data. */
+static weft_status fill_variable(weft_graph *graph, wi_variable *variable) {
+    static const char zeros[WI_FLAT_ROW_BYTES];
+    const weft_allocator *const allocator = graph->context->allocator;
+    const size_t all = wi_graph_block_bytes(graph, variable->block), end = variable->offset + variable->bytes;
+    const size_t rest = (WI_FLAT_ROW_BYTES - end % WI_FLAT_ROW_BYTES) % WI_FLAT_ROW_BYTES;
+    char *const made = variable->data ? NULL : wi_allocate(allocator, variable->bytes);
+    if (!variable->data && !made) return WEFT_ERROR_MEMORY;
+    weft_status status = made ? wi_initial_content(variable, made) : WEFT_OK;
+    if (status == WEFT_OK)
+        status = write_block(
+            graph, variable->block, variable->offset, made ? made : variable->data, variable->bytes);
+    if (status == WEFT_OK)
+        status = write_block(graph, variable->block, end, zeros, rest < all - end ? rest : all - end);
+    wi_release(allocator, made);
+    if (status != WEFT_OK) return status;
+    wi_release(allocator, variable->data);
+    variable->data = NULL;
+    return WEFT_OK;
+}
+
+/* Fills the block variable by variable, so that the weights of a large network are not in host memory twice. After an
+ * error, the variables that were written have lost their data, so that the graph keeps the error. */
+static weft_status fill_one_by_one(weft_graph *graph, size_t first) {
+    WI_TRY(create_buffers(graph, first));
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        if (graph->variables[i]->block != first) continue;
+        const weft_status status = fill_variable(graph, graph->variables[i]);
+        if (status == WEFT_OK) continue;
+        wi_graph_fail_recorded(graph, status);
+        return status;
     }
     return WEFT_OK;
 }
@@ -83,18 +141,14 @@ static weft_status make_memory(weft_graph *graph, size_t first, const char *cont
 weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
     const size_t first = graph->blocks[index].first;
     const wi_block *const block = &graph->blocks[first];
-    weft_context *const context = graph->context;
     if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
     WI_TRY(wi_process_check_driver()); /* before the initial values are computed */
     WI_TRY(check_size(graph, first));
-    char *content = wi_allocate(context->allocator, wi_graph_block_bytes(graph, first));
-    if (!content) return WEFT_ERROR_MEMORY;
-    weft_status status = make_content(graph, first, content);
-    if (status == WEFT_OK) status = make_memory(graph, first, content);
-    wi_release(context->allocator, content);
-    if (status == WEFT_OK) forget_data(graph, first);
+    const weft_status status = wi_graph_block_bytes(graph, first) < LARGE_BLOCK
+                                   ? fill_at_once(graph, first)
+                                   : fill_one_by_one(graph, first);
     for (size_t i = first; i < first + block->pieces && status != WEFT_OK; i++)
-        wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
+        wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(graph->context));
     return status;
 }
 

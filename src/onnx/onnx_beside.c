@@ -141,6 +141,19 @@ weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *plac
     return WEFT_OK;
 }
 
+static void forget(const wi_file_map *map, const WiOnnx__TensorProto *tensor) {
+    const unsigned char *const begin = (const unsigned char *)(uintptr_t)tensor->data_address;
+    if (begin >= map->data && begin < map->data + map->bytes)
+        wi_file_map_drop(map, begin, (size_t)tensor->data_length);
+}
+
+void wi_onnx_file_forget(const wi_onnx_file *file, const WiOnnx__TensorProto *tensor) {
+    if (!tensor->has_data_address) return;
+    if (file->map.bytes > 0) forget(&file->map, tensor);
+    for (const wi_onnx_beside *beside = file->beside; beside; beside = beside->next)
+        forget(&beside->map, tensor);
+}
+
 void wi_onnx_file_close_beside(wi_onnx_file *file) {
     for (wi_onnx_beside *beside = file->beside; beside; beside = beside->next)
         wi_file_map_close(&beside->map);

@@ -55,11 +55,11 @@ static weft_status fill_numbers(const weft_initialiser *self, const weft_tensor 
 
 /* Whole numbers and truths, which cannot be states with an initialiser. */
 static weft_tensor *make_whole(wi_onnx_import *n, const wi_onnx_value *value, const wi_onnx_numbers *shape) {
-    void *const data = wi_allocate_array(NULL, shape->count + 1, weft_dtype_size(shape->dtype));
+    void *const data = wi_allocate_array(n->arena.allocator, shape->count + 1, weft_dtype_size(shape->dtype));
     weft_tensor *tensor = NULL;
     if (data && wi_onnx_tensor_write(data, value->stored) == WEFT_OK)
         tensor = weft_array(n->graph, shape->dtype, data, shape->rank, shape->dims);
-    wi_release(NULL, data);
+    wi_release(n->arena.allocator, data);
     return tensor;
 }
 
@@ -85,6 +85,7 @@ weft_tensor *wi_onnx_tensor_of(wi_onnx_import *n, wi_onnx_value *value) {
         value->tensor = wi_onnx_array(n, known);
     else if (value->stored)
         value->tensor = make_stored(n, value);
+    if (value->tensor && value->stored) wi_onnx_file_forget(n->file, value->stored);
     return value->tensor;
 }
 
@@ -179,10 +180,10 @@ weft_tensor *wi_onnx_array(wi_onnx_import *n, const wi_onnx_numbers *numbers) {
         }
     if (numbers->count == 1)
         return weft_full(n->graph, numbers->dtype, numbers->data[0], numbers->rank, numbers->dims);
-    void *const data = wi_allocate_array(NULL, numbers->count + 1, format->size);
+    void *const data = wi_allocate_array(n->arena.allocator, numbers->count + 1, format->size);
     for (size_t i = 0; data && i < numbers->count; i++) format->put(data, i, numbers->data[i]);
     weft_tensor *const array =
         data ? weft_array(n->graph, numbers->dtype, data, numbers->rank, numbers->dims) : NULL;
-    wi_release(NULL, data);
+    wi_release(n->arena.allocator, data);
     return array;
 }

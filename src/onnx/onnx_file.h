@@ -5,7 +5,7 @@
 #include "base/file_map.h"
 #include "base/memory.h"
 #include "onnx_model.pb-c.h"
-#include <weft/weft.h>
+#include <weft/onnx.h>
 
 /* An opened file: its messages, whose data of tensors stays where it lies in the mapped file. */
 typedef struct wi_onnx_file {
@@ -33,6 +33,8 @@ void wi_onnx_file_close(wi_onnx_file *file); /* also one that is {0} */
 /* Finds the data of tensors that is in other files. Called by the functions above. */
 weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *place);
 void wi_onnx_file_close_beside(wi_onnx_file *file);
+/* Says that the data of a tensor has been read, so that mapped pages of it no longer count as memory of the process. */
+void wi_onnx_file_forget(const wi_onnx_file *file, const WiOnnx__TensorProto *tensor);
 
 /* ---- tensors ---- */
 

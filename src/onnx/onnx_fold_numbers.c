@@ -203,13 +203,11 @@ static wi_onnx_numbers *fold_where(
 
 /* ---- types ---- */
 
-/* What a float outside of a type of whole numbers becomes is not specified. */
-static bool all_fit(
-    wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x, const wi_onnx_numbers *made) {
-    for (size_t i = 0; i < made->count; i++)
-        if (made->data[i] != trunc(x->data[i]))
-            wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%g does not fit into the type", x->data[i]);
-    return n->status == WEFT_OK;
+/* What a float outside of a type of whole numbers becomes is left to the device. */
+static bool all_fit(const wi_onnx_numbers *x, const wi_onnx_numbers *made) {
+    bool fit = true;
+    for (size_t i = 0; i < made->count; i++) fit = fit && made->data[i] == trunc(x->data[i]);
+    return fit;
 }
 
 static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x, int type) {
@@ -234,7 +232,7 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
     }
     if (was_whole && type == WI_ONNX_INT64) return made;
     if (!wi_onnx_settle(n, node, made)) return NULL;
-    return !whole || was_whole || x->open || all_fit(n, node, x, made) ? made : NULL;
+    return !whole || was_whole || x->open || all_fit(x, made) ? made : NULL;
 }
 
 static wi_onnx_numbers *fold_cast(

@@ -50,7 +50,7 @@ static wi_onnx_numbers *fold_reduction(
     wi_onnx_numbers kept;
     bool away[WEFT_MAX_RANK];
     int64_t at[WEFT_MAX_RANK];
-    if (x->dtype == WEFT_BOOL ||
+    if ((x->dtype == WEFT_BOOL && !orders) ||
         (wi_onnx_is_whole(x) && (row->after != WI_ONNX_SAME || (orders && x->count == 0))) ||
         !find_kept(n, node, in, &kept, away))
         return NULL;

@@ -38,22 +38,6 @@ static wi_onnx_numbers *fold_size(
     return made;
 }
 
-static wi_onnx_numbers *fold_eye(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    wi_onnx_numbers x;
-    (void)in;
-    (void)row;
-    if (!wi_onnx_describe(n, node, 0, &x) || x.rank != 2) return NULL;
-    const int64_t diagonal = wi_onnx_whole(node, "k", 0);
-    const int type = (int)wi_onnx_whole(node, "dtype", wi_onnx_type_number(&x));
-    if (wi_onnx_is_open(wi_onnx_from_size(x.dims[0])) || wi_onnx_is_open(wi_onnx_from_size(x.dims[1])))
-        return NULL;
-    wi_onnx_numbers *const made = wi_onnx_new(n, type, 2, x.dims);
-    for (size_t i = 0; made && i < made->count; i++)
-        made->data[i] = (int64_t)i % x.dims[1] - (int64_t)i / x.dims[1] == diagonal;
-    return made;
-}
-
 /* ---- constants ---- */
 
 static wi_onnx_numbers *read_tensor(
@@ -171,7 +155,6 @@ static weft_tensor *build_range(wi_onnx_import *n, wi_onnx_node *node) {
 
 const wi_onnx_fold_row wi_onnx_source_folds[] = {{"Shape", .fold = fold_shape, .least = 1, .hidden = 1u << 0},
     {"Size", .fold = fold_size, .least = 1, .hidden = 1u << 0},
-    {"EyeLike", .fold = fold_eye, .least = 1, .hidden = 1u << 0},
     {"Constant", .fold = fold_constant, .least = 0}, {"ConstantOfShape", .fold = fold_filled, .least = 1},
     {"Range", .fold = fold_range, .least = 3}, {0}};
 
@@ -179,8 +162,7 @@ const wi_onnx_op wi_onnx_host_ops[] = {{"Shape", .build = wi_onnx_unfolded},
     {"Size", .build = wi_onnx_unfolded}, {"Constant", .build = wi_onnx_unfolded},
     {"ConstantOfShape", .build = build_filled, .host = 1u << 0},
     {"Range", .build = build_range, .host = 1u << 0 | 1u << 1 | 1u << 2},
-    {"EyeLike", .build = wi_onnx_unfolded}, {"CastLike", .build = wi_onnx_unfolded},
-    {"NonZero", .build = wi_onnx_unfolded}, {"Compress", .build = wi_onnx_unfolded, .host = 1u << 1}, {0}};
+    {"NonZero", .build = wi_onnx_unfolded, .host = 1u << 0}, {0}};
 
 weft_tensor *wi_onnx_unfolded(wi_onnx_import *n, wi_onnx_node *node) {
     return wi_onnx_fail(

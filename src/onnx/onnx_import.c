@@ -15,13 +15,14 @@ wi_onnx_value *wi_onnx_find(const wi_onnx_import *n, const char *name) {
 }
 
 wi_onnx_value *wi_onnx_add(wi_onnx_import *n, const char *name) {
+    wi_arena *const arena = &n->arena;
     wi_onnx_value *value = wi_onnx_find(n, name);
     if (value) return value;
-    value = wi_arena_take(&n->arena, sizeof *value);
+    value = wi_arena_take(arena, sizeof *value);
     if (!value) return NULL;
     *value = (wi_onnx_value){.name = name};
     HASH_ADD_KEYPTR(hh, n->values, value->name, strlen(value->name), value);
-    return value;
+    return value->hh.tbl ? value : NULL;
 }
 
 /* ---- inputs of nodes ---- */
@@ -262,10 +263,10 @@ static weft_status build_nodes(wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    const weft_onnx_options *options) {
-    *network = (wi_onnx_import){.graph = graph, .model = model, .options = options};
-    wi_arena_init(&network->arena, NULL);
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
+    *network = (wi_onnx_import){.graph = graph, .file = file, .model = file->model, .options = options};
+    wi_arena_init(&network->arena, file->arena.allocator);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_onnx_inline_model(network));
     WI_TRY(wi_onnx_register(network));
@@ -277,7 +278,6 @@ weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, con
 }
 
 void wi_onnx_import_clear(wi_onnx_import *network) {
-    HASH_CLEAR(hh, network->values);
     wi_arena_clear(&network->arena);
     *network = (wi_onnx_import){0};
 }

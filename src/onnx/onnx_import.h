@@ -7,7 +7,7 @@
 #define WI_ONNX_IMPORT_H
 
 #include "onnx/onnx_file.h"
-#include <uthash.h>
+#include "onnx/onnx_hash.h"
 
 /* A value of the file, by its name: a tensor, numbers that the host knows, or both. */
 typedef struct wi_onnx_value {
@@ -22,6 +22,7 @@ typedef struct wi_onnx_value {
     int type;                           /* ONNX's number of the type of its elements; 0: not known */
     unsigned state_count;               /* states that were created of it */
     unsigned seen;                      /* by the walk of onnx_weights.c */
+    int hidden;                         /* inner graphs around a node that have a value of this name */
     bool is_active;                     /* depends on the values of the network's inputs */
     bool is_used;                       /* a node, or an output of the network, reads it */
     bool is_weight;                     /* a constant that stands in the place of a weight */
@@ -33,7 +34,8 @@ typedef struct wi_onnx_value {
 
 typedef struct wi_onnx_import {
     weft_graph *graph;
-    const WiOnnx__ModelProto *model;
+    const wi_onnx_file *file;
+    const WiOnnx__ModelProto *model;  /* of the file, with its functions inlined */
     const weft_onnx_options *options; /* only during wi_onnx_import_build */
     int version;                      /* of the standard operator set */
     wi_arena arena;
@@ -49,10 +51,10 @@ typedef struct wi_onnx_import {
     weft_status status; /* of the first node with an error, which is the thread's last one */
 } wi_onnx_import;
 
-/* The model is used until wi_onnx_import_clear. Errors: those of weft_onnx_load. *network is {0} before, and must be
+/* The file is used until wi_onnx_import_clear. Errors: those of weft_onnx_load. *network is {0} before, and must be
  * cleared also after an error. */
-weft_status wi_onnx_import_build(wi_onnx_import *network, weft_graph *graph, const WiOnnx__ModelProto *model,
-    const weft_onnx_options *options);
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options);
 void wi_onnx_import_clear(wi_onnx_import *network);
 
 /* What wi_onnx_import_build consists of; onnx_order.c, onnx_inputs.c and onnx_weights.c. */

@@ -27,7 +27,7 @@ static weft_status build(weft_onnx_model *model, weft_graph *graph, const weft_o
     const bool scoped = options->scope && options->scope[0];
     WI_TRY(weft_scope_begin(graph, scoped ? options->scope : NULL, false));
     if (options->inference) WI_TRY(weft_scope_inference(graph, true));
-    WI_TRY(wi_onnx_import_build(&model->import, graph, model->file.model, options));
+    WI_TRY(wi_onnx_import_build(&model->import, graph, &model->file, options));
     return weft_scope_end(graph);
 }
 

@@ -5,6 +5,13 @@
 
 #include "onnx/onnx_import.h"
 #include "onnx/onnx_sizes.h"
+#include <weft/convolution.h>
+#include <weft/images.h>
+#include <weft/losses.h>
+#include <weft/nn.h>
+#include <weft/normalization.h>
+#include <weft/ops.h>
+#include <weft/recurrent.h>
 
 typedef const WiOnnx__NodeProto wi_onnx_node;
 /* Makes the first output; the others of a node with several, too, by wi_onnx_set. */

@@ -117,10 +117,11 @@ typedef struct order {
 
 static void need(order *o, const char *name) {
     wi_onnx_value *const value = name[0] ? wi_onnx_find(o->n, name) : NULL;
-    if (!value) return;
+    if (!value || value->hidden > 0) return;
     value->is_used = true;
     if (!value->maker) return;
-    if (wi_grow(NULL, (void **)&o->needs, &o->need_capacity, o->need_count + 1, sizeof *o->needs) != WEFT_OK)
+    if (wi_grow(o->n->arena.allocator, (void **)&o->needs, &o->need_capacity, o->need_count + 1,
+            sizeof *o->needs) != WEFT_OK)
         o->failed = true;
     else
         o->needs[o->need_count++] = value->place;
@@ -128,10 +129,26 @@ static void need(order *o, const char *name) {
 
 static void need_inputs(order *o, wi_onnx_node *node);
 
+/* Changes how many inner graphs around the present place have a value of this name. */
+static void hide(const wi_onnx_import *n, const char *name, int by) {
+    wi_onnx_value *const value = name && name[0] ? wi_onnx_find(n, name) : NULL;
+    if (value) value->hidden += by;
+}
+
+/* Names of the graph's own values stand for these, even if the main graph has them, too. */
+static void hide_names(const wi_onnx_import *n, const WiOnnx__GraphProto *graph, int by) {
+    for (size_t i = 0; i < graph->n_input; i++) hide(n, graph->input[i]->name, by);
+    for (size_t i = 0; i < graph->n_initializer; i++) hide(n, graph->initializer[i]->name, by);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) hide(n, graph->node[i]->output[k], by);
+}
+
 static void need_of_graph(order *o, const WiOnnx__GraphProto *graph) {
+    hide_names(o->n, graph, 1);
     for (size_t i = 0; i < graph->n_node; i++) need_inputs(o, graph->node[i]);
     for (size_t i = 0; i < graph->n_output; i++)
         if (graph->output[i]->name) need(o, graph->output[i]->name);
+    hide_names(o->n, graph, -1);
 }
 
 static void need_inputs(order *o, wi_onnx_node *node) {
@@ -259,6 +276,6 @@ weft_status wi_onnx_register(wi_onnx_import *n) {
     WI_TRY(add_outputs(n, graph));
     order o = {.n = n};
     const weft_status status = place_all(&o, graph);
-    wi_release(NULL, o.needs);
+    wi_release(n->arena.allocator, o.needs);
     return status == WEFT_OK ? check_operators(n) : status;
 }

@@ -13,15 +13,16 @@ const char *wi_onnx_new_name(wi_onnx_import *n, const char *like) {
 /* ---- names ---- */
 
 wi_onnx_name *wi_onnx_declare(wi_onnx_copier *c, const char *from) {
+    wi_arena *const arena = &c->n->arena;
     wi_onnx_name *name;
     if (!from) from = "";
     HASH_FIND_STR(c->names, from, name);
     if (name) return name;
-    name = wi_arena_take(&c->n->arena, sizeof *name);
+    name = wi_arena_take(arena, sizeof *name);
     if (!name) return NULL;
     *name = (wi_onnx_name){.from = from};
     HASH_ADD_KEYPTR(hh, c->names, name->from, strlen(name->from), name);
-    return name;
+    return name->hh.tbl ? name : NULL;
 }
 
 char *wi_onnx_renamed(wi_onnx_copier *c, const char *from) {

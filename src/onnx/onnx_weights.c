@@ -92,7 +92,8 @@ static void push(walk *w, wi_onnx_value *value) {
     const unsigned bit = w->vectors ? 1 : 2;
     if (!value || value->is_active || (value->seen & bit)) return;
     value->seen |= bit;
-    if (wi_grow(NULL, (void **)&w->stack, &w->capacity, w->count + 1, sizeof *w->stack) != WEFT_OK)
+    if (wi_grow(w->n->arena.allocator, (void **)&w->stack, &w->capacity, w->count + 1, sizeof *w->stack) !=
+        WEFT_OK)
         w->failed = true;
     else
         w->stack[w->count++] = value;
@@ -130,7 +131,7 @@ static weft_status mark_places(wi_onnx_import *n) {
             if ((weight || vector) && is_active(n, node, k)) mark_from(&w, input_of(n, node, k), !weight);
         }
     }
-    wi_release(NULL, w.stack);
+    wi_release(n->arena.allocator, w.stack);
     return w.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 

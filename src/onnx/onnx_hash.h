@@ -1,0 +1,18 @@
+/* Hash tables of names by uthash, with memory of an arena. A function that adds to a table has a variable `arena`; what
+ * does not fit into memory is not added, and then has no `hh.tbl`. */
+#ifndef WI_ONNX_HASH_H
+#define WI_ONNX_HASH_H
+
+#include "base/memory.h"
+#include <xxhash.h>
+
+#define uthash_malloc(bytes)      wi_arena_take(arena, bytes)
+#define uthash_free(block, bytes) (void)(block)
+#define HASH_NONFATAL_OOM         1
+#define HASH_FUNCTION(key, bytes, hash)                                                                      \
+    do {                                                                                                     \
+        (hash) = (unsigned)XXH3_64bits(key, bytes);                                                          \
+    } while (0)
+#include <uthash.h>
+
+#endif
