@@ -3,40 +3,9 @@
 #include "onnx/onnx_save.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
+#include "onnx/onnx_import.h"
 #include <stdio.h>
 #include <string.h>
-
-/* ---- tensors ---- */
-
-wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x) {
-    return &e->entries[x->id];
-}
-
-weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
-    while (x && x->id < e->entry_capacity && e->entries[x->id].to) x = e->entries[x->id].to;
-    return x;
-}
-
-/* Moves the axis at `from` of a value of x's rank to `to`. */
-static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
-    int64_t order[WEFT_MAX_RANK];
-    if (!x || rank < 3) return x;
-    for (int i = 0; i < rank; i++)
-        order[i] = i == 0 ? 0 : to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
-    return wi_export_op(e, "Transpose", WI_FROM(x), WI_WITH(WI_WHOLES("perm", order, rank)));
-}
-
-wi_export_value *wi_export_of(wi_export *e, weft_tensor *x) {
-    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
-    if (!entry->value) entry->value = move_axis(e, entry->first, x->shape.rank, true);
-    return entry->value;
-}
-
-wi_export_value *wi_export_first(wi_export *e, weft_tensor *x) {
-    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
-    if (!entry->first) entry->first = move_axis(e, entry->value, x->shape.rank, false);
-    return entry->first;
-}
 
 /* ---- rows ---- */
 
@@ -113,7 +82,7 @@ static weft_status step(wi_export *e, stack *s) {
     if (top->next == 0 && x->op != &wi_op_input && !x->variable) {
         weft_tensor *const to = replacement(x, row);
         WI_TRY(weft_graph_status(e->graph));
-        if (!row && !to) {
+        if (!to && (!row || row->rewrite)) {
             e->entries[x->id].is_missing = true;
             wi_export_refuse(e, x, "");
         }
@@ -139,15 +108,27 @@ static weft_status order_nodes(wi_export *e, weft_tensor *const *outputs) {
 
 /* ---- nodes ---- */
 
-static const char *name_of(const weft_tensor *x, const char *otherwise) {
-    return x->name && *x->name ? x->name : otherwise;
+/* The name in the file that the tensor comes from, or in the graph. */
+static const char *name_of(const wi_export *e, const weft_tensor *x, const char *otherwise) {
+    const char *const name = wi_export_entry_of(e, x)->name ? wi_export_entry_of(e, x)->name : x->name;
+    return name && *name ? name : otherwise;
+}
+
+/* Notes the names of the file that tensors come from. */
+static weft_status take_names(wi_export *e) {
+    const wi_onnx_import *const from = e->options.from ? wi_onnx_import_of(e->options.from) : NULL;
+    if (from && from->graph != e->graph)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the model `from` belongs to another graph");
+    for (const wi_onnx_value *v = from ? from->values : NULL; v; v = v->hh.next)
+        if (v->tensor && v->tensor->id < e->entry_capacity) wi_export_entry_of(e, v->tensor)->name = v->name;
+    return WEFT_OK;
 }
 
 static weft_status write_inputs(wi_export *e) {
     for (size_t i = 0; i < e->input_count; i++) {
         wi_export_port *const port = &e->inputs[i];
         if (!(port->value = wi_arena_take(&e->arena, sizeof *port->value))) return WEFT_ERROR_MEMORY;
-        if (!(port->value->name = wi_export_name(e, name_of(port->tensor, "input"))))
+        if (!(port->value->name = wi_export_name(e, name_of(e, port->tensor, "input"))))
             return WEFT_ERROR_MEMORY;
         port->value->needed = true;
         wi_export_entry_of(e, port->tensor)->value = port->value;
@@ -158,7 +139,7 @@ static weft_status write_inputs(wi_export *e) {
 static void write_variable(wi_export *e, weft_tensor *x) {
     const wi_export_part whole = {x, 0, x->variable->bytes};
     wi_export_entry_of(e, x)->value =
-        wi_export_stored_parts(e, name_of(x, x->op->name), wi_export_type(x->dtype), &x->shape, &whole, 1);
+        wi_export_stored_parts(e, name_of(e, x, x->op->name), wi_export_type(x->dtype), &x->shape, &whole, 1);
 }
 
 static wi_export_value *write_plain(wi_export *e, const weft_tensor *y, const wi_export_row *row) {
@@ -183,7 +164,8 @@ static void write_node(wi_export *e, weft_tensor *y) {
     }
     wi_export_value *const made = entry->value ? entry->value : entry->first;
     entry->is_missing = !made;
-    if (made && y->name && *y->name && made->maker && !made->name) made->name = wi_export_name(e, y->name);
+    const char *const name = name_of(e, y, NULL);
+    if (made && name && made->maker && !made->name) made->name = wi_export_name(e, name);
 }
 
 /* An operation on what is missing would only repeat the message. */
@@ -217,7 +199,10 @@ static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
     char usual[32];
     snprintf(usual, sizeof usual, "output%zu", index);
     wi_export_value *value = wi_export_of(e, x);
-    const char *const wanted = names ? names[index] : name_of(x, usual);
+    const char *wanted = name_of(e, x, usual);
+    for (size_t i = 0; i < weft_onnx_output_count(e->options.from); i++)
+        if (weft_onnx_output(e->options.from, i) == x) wanted = weft_onnx_output_name(e->options.from, i);
+    if (names) wanted = names[index];
     if (!wanted) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: output_names[%zu] is NULL", index);
     if (value && (!value->maker || value->needed || (value->name && strcmp(value->name, wanted) != 0)))
         value = wi_export_one(e, "Identity", value);
@@ -232,7 +217,7 @@ static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
     return WEFT_OK;
 }
 
-/* Marks what the outputs depend on, and names the values of nodes by their ops. */
+/* Marks what the outputs depend on, and names it: initializers as they are wanted, values of nodes by their ops. */
 static weft_status mark_needed(wi_export *e) {
     for (size_t i = e->node_count; i-- > 0;) {
         wi_export_node *const node = e->nodes[i];
@@ -242,6 +227,10 @@ static weft_status mark_needed(wi_export *e) {
         node->outputs[0]->needed = needed;
         for (wi_export_value **input = node->inputs; needed && *input; input++)
             if (*input != &wi_export_none) (*input)->needed = true;
+    }
+    for (size_t i = 0; i < e->stored_count; i++) {
+        wi_export_value *const value = &e->stored[i]->value;
+        if (value->needed && !(value->name = wi_export_name(e, value->name))) return WEFT_ERROR_MEMORY;
     }
     for (size_t i = 0; i < e->node_count; i++)
         for (int k = 0; k < WI_EXPORT_OUTPUTS; k++) {
@@ -277,8 +266,10 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
 
 static weft_status save(wi_export *e, const char *path, weft_tensor *const *outputs) {
     e->outputs = wi_arena_take(&e->arena, e->output_count * sizeof *e->outputs);
-    if (!e->outputs) return WEFT_ERROR_MEMORY;
+    e->known = wi_key_map_new(&e->arena);
+    if (!e->outputs || !e->known) return WEFT_ERROR_MEMORY;
     WI_TRY(order_nodes(e, outputs));
+    WI_TRY(take_names(e));
     WI_TRY(write_nodes(e));
     for (size_t i = 0; i < e->output_count; i++) WI_TRY(write_output(e, outputs[i], i));
     WI_TRY(mark_needed(e));
@@ -289,7 +280,6 @@ static weft_status save(wi_export *e, const char *path, weft_tensor *const *outp
 static void clear(wi_export *e) {
     const weft_allocator *const allocator = e->arena.allocator;
     for (size_t i = 0; i < e->node_count; i++) wi_text_clear(&e->nodes[i]->attributes);
-    wi_export_free_keys(e);
     wi_text_clear(&e->missing);
     wi_release(allocator, e->entries);
     wi_release(allocator, e->order);

@@ -5,8 +5,8 @@
 #ifndef WI_ONNX_SAVE_H
 #define WI_ONNX_SAVE_H
 
+#include "base/key_map.h"
 #include "ops/op_table.h"
-#include <uthash.h>
 #include <weft/onnx.h>
 
 /* Numbers of types in ONNX. */
@@ -58,6 +58,7 @@ typedef struct wi_export_entry {
     weft_tensor *to;        /* the tensor that is written in its place; NULL: itself */
     wi_export_value *value; /* NULL: not computed yet */
     wi_export_value *first; /* the same with the last axis moved behind the first one, as ONNX has images */
+    const char *name;       /* in the file that the tensor comes from; NULL: none */
     bool visited, is_missing;
 } wi_export_entry;
 
@@ -75,8 +76,8 @@ typedef struct wi_export {
     size_t stored_count, stored_capacity;
     wi_export_port *inputs, *outputs;
     size_t input_count, input_capacity, output_count;
-    struct wi_export_key *names, *constants, *sizes;
-    wi_text missing; /* ops that ONNX cannot express */
+    wi_key_map *known; /* names that are taken, constants and sizes */
+    wi_text missing;   /* ops that ONNX cannot express */
     weft_status status;
 } wi_export;
 
@@ -142,9 +143,8 @@ bool wi_export_is_open(const wi_export *e, int64_t dim);
 bool wi_export_has_open(const wi_export *e, const wi_shape *shape);
 /* A name that no value has yet, as similar to `wanted` as possible. */
 const char *wi_export_name(wi_export *e, const char *wanted);
-void wi_export_free_keys(wi_export *e);
 void wi_export_fail(wi_export *e, weft_status status);
-/* The op of y with these options cannot be expressed; returns NULL. */
+/* The op of y with these options cannot be expressed, which is said once for each op; returns NULL. */
 wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char *why);
 
 /* ---- tensors ---- */

@@ -124,10 +124,11 @@ static bool adds_by_channel(const weft_tensor *a, const weft_tensor *b) {
     return b->shape.rank == 1 && a->shape.rank > 1 && b->shape.dims[0] == a->shape.dims[a->shape.rank - 1];
 }
 
-/* A bias of a product goes into its node. */
+/* A bias of a product goes into its node, unless it is the f32 product of 16-bit floats. */
 static wi_export_value *emit_add(wi_export *e, weft_tensor *y, const char *name) {
     weft_tensor *const a = wi_export_resolve(e, y->inputs[0]), *const b = y->inputs[1];
-    if (adds_by_channel(a, b) && a->op == &wi_op_matmul && a->shape.rank == 2) return wi_export_gemm(e, a, b);
+    const bool is_gemm = a->op == &wi_op_matmul && a->shape.rank == 2 && a->inputs[0]->dtype == a->dtype;
+    if (is_gemm && adds_by_channel(a, b)) return wi_export_gemm(e, a, b);
     return wi_export_two(e, name, wi_export_of(e, a), wi_export_of(e, b));
 }
 

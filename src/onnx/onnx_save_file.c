@@ -1,6 +1,7 @@
 /* Writes the values and nodes that were collected as a file of ONNX's messages, a variable at a time. Names and numbers of fields are those
  * of the ONNX specification (https://github.com/onnx/onnx/blob/main/docs/IR.md). */
 #include "base/platform.h"
+#include "onnx/onnx_import.h"
 #include "onnx/onnx_save.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 /* ---- messages ---- */
 
-enum { VARINT = 0, BYTES = 2, FIXED = 5, ALIGNMENT = 64, LEAST_BESIDE = 1024, PORTION = 1 << 24 };
+enum { VARINT = 0, BYTES = 2, FIXED = 5, ALIGNMENT = 64, PORTION = 1 << 24 };
 
 static void varint(wi_text *text, uint64_t value) {
     char bytes[10];
@@ -121,7 +122,7 @@ static void write_port(const wi_export *e, wi_text *text, unsigned field, const 
 /* ---- initializers ---- */
 
 static bool lies_beside(const wi_export *e, const wi_export_stored *s) {
-    return e->options.weights_beside && !s->data && s->bytes >= LEAST_BESIDE;
+    return e->options.weights_beside && !s->data;
 }
 
 static void write_pair(wi_text *text, unsigned field, const char *key, const char *value) {
@@ -179,6 +180,7 @@ typedef struct file {
     wi_text *heads; /* of initializers that are needed; others are empty */
     wi_text start, end;
     char *scratch;
+    uint64_t beside_bytes;
 } file;
 
 static void write_versions(const wi_export *e, wi_text *text) {
@@ -187,9 +189,14 @@ static void write_versions(const wi_export *e, wi_text *text) {
     number(text, 1, formats[e->options.opset - 17]);
     string(text, 2, "weft");
     string(text, 3, weft_version());
+    if (weft_onnx_metadata(e->options.from, "doc_string"))
+        string(text, 6, weft_onnx_metadata(e->options.from, "doc_string"));
     string(&own, 1, "");
     number(&own, 2, e->options.opset);
     message(text, 8, &own);
+    const WiOnnx__ModelProto *const from = e->options.from ? wi_onnx_import_of(e->options.from)->model : NULL;
+    for (size_t i = 0; from && i < from->n_metadata_props; i++)
+        write_pair(text, 14, from->metadata_props[i]->key, from->metadata_props[i]->value);
 }
 
 static uint64_t head_size(uint64_t length) {
@@ -203,7 +210,7 @@ static uint64_t head_size(uint64_t length) {
 static weft_status compose(file *f) {
     const wi_export *const e = f->e;
     wi_text nodes = message_like(&f->start), ports = nodes;
-    uint64_t length = 0, offset = 0;
+    uint64_t length = 0;
     for (size_t i = 0; i < e->node_count; i++)
         if (e->nodes[i]->outputs[0]->needed) write_node(&nodes, e->nodes[i]);
     string(&nodes, 2, "weft");
@@ -212,10 +219,10 @@ static weft_status compose(file *f) {
     for (size_t i = 0; i < e->stored_count; i++) {
         const wi_export_stored *const s = e->stored[i];
         if (!s->value.needed) continue;
-        write_stored_head(e, &f->heads[i], s, f->beside_name, offset);
+        write_stored_head(e, &f->heads[i], s, f->beside_name, f->beside_bytes);
         const bool beside = lies_beside(e, s);
         const uint64_t own = f->heads[i].length + (beside ? 0 : s->bytes);
-        if (beside) offset = (offset + s->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (beside) f->beside_bytes = (f->beside_bytes + s->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         length += head_size(own) + own;
         if (f->heads[i].failed) return WEFT_ERROR_MEMORY;
     }
@@ -292,7 +299,7 @@ weft_status wi_export_write(const wi_export *e, const char *path) {
     f.beside = beside.data;
     wi_path_split(f.beside, folder, sizeof folder, &f.beside_name);
     WI_TRY_DONE(compose(&f));
-    if (e->options.weights_beside) WI_TRY_DONE(commit(&f, write_beside(&f)));
+    if (f.beside_bytes) WI_TRY_DONE(commit(&f, write_beside(&f)));
     status = commit(&f, write_model(&f));
 done:
     for (size_t i = 0; f.heads && i < e->stored_count; i++) wi_text_clear(&f.heads[i]);

@@ -33,20 +33,14 @@ static weft_tensor *sliced(const wi_export *e, weft_tensor *x, int64_t start, in
 
 /* The bias is one vector, or the sum of both; of a GRU, the second is a slice of a vector and padded with zeros. */
 static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last) {
-    weft_tensor *hidden = NULL;
-    if (sum && sum->op == &wi_op_add) {
-        l->bias = input_of(e, sum, 0);
-        hidden = input_of(e, sum, 1);
-    } else {
-        l->bias = sum;
-    }
-    if (!last) {
-        l->bias_hidden = hidden;
-        return true;
-    }
+    const bool both = sum && sum->op == &wi_op_add, only_hidden = last && sum && sum->op == &wi_op_dilate;
+    l->bias = both ? input_of(e, sum, 0) : only_hidden ? NULL : sum;
+    l->bias_hidden = both ? input_of(e, sum, 1) : only_hidden ? sum : NULL;
+    if (!last) return true;
+    const weft_tensor *const padded = l->bias_hidden;
     l->bias_hidden = sliced(e, last, 2 * l->units, l->units);
-    if (!hidden || hidden->op != &wi_op_dilate || !l->bias_hidden) return false;
-    return sliced(e, input_of(e, hidden, 0), 0, 2 * l->units) == l->bias_hidden;
+    return padded && padded->op == &wi_op_dilate && l->bias_hidden &&
+           sliced(e, input_of(e, padded, 0), 0, 2 * l->units) == l->bias_hidden;
 }
 
 /* Finds x, weight and biases of reshape(reshape(x) · weightᵀ + bias). */
@@ -129,37 +123,16 @@ static wi_export_value *state_of(wi_export *e, const weft_tensor *y, int which) 
     return state ? with_direction(e, wi_export_of(e, state)) : &wi_export_none;
 }
 
-/* The products of inputs that no linear map is found for are read with the identity as their weight. */
-static void use_products(wi_export *e, layer *l, weft_tensor *y, wi_export_value *inputs[7]) {
-    const int64_t n = l->gates * l->units, dims[] = {1, n, n};
-    weft_tensor *const last = wi_scan_input_of(y, WI_SCAN_BIAS);
-    float *const identity = wi_arena_take(&e->arena, (size_t)(n * n) * sizeof *identity);
-    if (!identity) {
-        wi_export_fail(e, WEFT_ERROR_MEMORY);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) identity[i * n + l->order[i / l->units] * l->units + i % l->units] = 1;
-    inputs[0] = wi_export_of(e, y->inputs[WI_SCAN_X]);
-    inputs[1] = wi_export_constant(e, WI_ONNX_FLOAT, 3, dims, identity, (size_t)(n * n) * sizeof *identity);
-    inputs[3] = &wi_export_none;
-    if (last)
-        inputs[3] = with_direction(
-            e, join(e, WI_FROM(wi_export_filled(e, 0, n + 2 * l->units), wi_export_of(e, last)), 0));
-}
-
 static wi_export_value *scan_node(wi_export *e, weft_tensor *y, const char *name) {
     const wi_cell cell = wi_cell_of(y);
     layer l = {
         .order = order_of(cell), .gates = wi_cell_gates(cell), .units = y->attributes->recurrent.units};
     wi_export_value *inputs[7] = {NULL};
     weft_tensor *const lengths = wi_scan_input_of(y, WI_SCAN_LENGTHS);
-    if (find_layer(e, &l, y)) {
-        inputs[0] = wi_export_of(e, l.x);
-        inputs[1] = weight_of(e, &l, l.w);
-        inputs[3] = bias_of(e, &l);
-    } else {
-        use_products(e, &l, y, inputs);
-    }
+    if (!find_layer(e, &l, y)) return wi_export_refuse(e, y, "its inputs are not those of a layer");
+    inputs[0] = wi_export_of(e, l.x);
+    inputs[1] = weight_of(e, &l, l.w);
+    inputs[3] = bias_of(e, &l);
     inputs[2] = weight_of(e, &l, wi_scan_input_of(y, WI_SCAN_W));
     inputs[4] = lengths ? wi_export_of(e, lengths) : &wi_export_none;
     inputs[5] = state_of(e, y, WI_SCAN_H0);

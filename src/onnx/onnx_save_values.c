@@ -1,4 +1,4 @@
-/* Values and nodes of a file that is to be written, and values that say sizes (contract in onnx_save.h). */
+/* Values and nodes of a file that is to be written, values that say sizes, and the values of tensors (contract in onnx_save.h). */
 #include "onnx/onnx_save.h"
 #include <stdio.h>
 #include <string.h>
@@ -21,56 +21,44 @@ void wi_export_fail(wi_export *e, weft_status status) {
     if (e->status == WEFT_OK) e->status = status;
 }
 
-wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char *why) {
-    char text[WI_SHAPE_TEXT];
-    wi_text_append(&e->missing, "%s%s %s%s%s", e->missing.length ? ", " : "", y->op->name,
-        wi_shape_print(&y->shape, text), *why ? ": " : "", why);
-    return NULL;
-}
-
 static void *take(wi_export *e, size_t bytes) {
     void *const memory = wi_arena_take(&e->arena, bytes);
     if (!memory) wi_export_fail(e, WEFT_ERROR_MEMORY);
     return memory;
 }
 
-/* ---- keys ---- */
+/* What a value is known by. */
+typedef enum key_kind { KEY_NAME, KEY_CONSTANT, KEY_SIZE, KEY_REFUSED } key_kind;
 
-/* A name, the content of a constant or a size, and the value that has it. */
-struct wi_export_key {
-    wi_export_value *value;
-    UT_hash_handle hh;
-    char bytes[];
-};
-
-static struct wi_export_key *find(struct wi_export_key *keys, const void *bytes, size_t count) {
-    struct wi_export_key *found;
-    HASH_FIND(hh, keys, bytes, count, found);
+/* Where the map has the value of a key; NULL: no memory. */
+static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count) {
+    wi_key_begin(e->known);
+    wi_key_add(e->known, kind);
+    wi_key_add_bytes(e->known, bytes, count);
+    void **const found = wi_key_end(e->known);
+    if (!found) wi_export_fail(e, WEFT_ERROR_MEMORY);
     return found;
-}
-
-static void add(
-    wi_export *e, struct wi_export_key **keys, const void *bytes, size_t count, wi_export_value *value) {
-    struct wi_export_key *const key = take(e, sizeof *key + count + 1);
-    if (!key) return;
-    key->value = value;
-    memcpy(key->bytes, bytes, count);
-    HASH_ADD_KEYPTR(hh, *keys, key->bytes, count, key);
-}
-
-void wi_export_free_keys(wi_export *e) {
-    HASH_CLEAR(hh, e->names);
-    HASH_CLEAR(hh, e->constants);
-    HASH_CLEAR(hh, e->sizes);
 }
 
 const char *wi_export_name(wi_export *e, const char *wanted) {
     char text[512];
     snprintf(text, sizeof text, "%s", wanted);
-    for (int i = 2; find(e->names, text, strlen(text)); i++)
+    for (int i = 2;; i++) {
+        void **const found = find(e, KEY_NAME, text, strlen(text));
+        if (!found) return NULL;
+        if (!*found) return *found = wi_arena_string(&e->arena, text);
         snprintf(text, sizeof text, "%.*s_%d", (int)sizeof text - 16, wanted, i);
-    add(e, &e->names, text, strlen(text), NULL);
-    return wi_arena_string(&e->arena, text);
+    }
+}
+
+wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char *why) {
+    char text[WI_SHAPE_TEXT];
+    void **const found = find(e, KEY_REFUSED, &y->op, sizeof y->op);
+    if (!found || *found) return NULL;
+    *found = e;
+    wi_text_append(&e->missing, "%s%s %s%s%s", e->missing.length ? ", " : "", y->op->name,
+        wi_shape_print(&y->shape, text), *why ? ": " : "", why);
+    return NULL;
 }
 
 /* ---- nodes ---- */
@@ -113,13 +101,14 @@ wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a,
 
 /* ---- initializers ---- */
 
+/* The name is the wanted one until all values that are needed are known. */
 static wi_export_value *store(wi_export *e, const char *name, const wi_export_stored *stored) {
     wi_export_stored *const own = take(e, sizeof *own);
     if (!own) return NULL;
     const weft_status status = wi_grow(e->arena.allocator, (void **)&e->stored, &e->stored_capacity,
         e->stored_count + 1, sizeof(wi_export_stored *));
     *own = *stored;
-    own->value.name = wi_export_name(e, name);
+    own->value.name = wi_arena_string(&e->arena, name);
     if (status == WEFT_OK) e->stored[e->stored_count++] = own;
     wi_export_fail(e, own->value.name ? status : WEFT_ERROR_MEMORY);
     return &own->value;
@@ -133,13 +122,11 @@ wi_export_value *wi_export_constant(
     memcpy(key, (const int64_t[]){type, rank}, 2 * sizeof(int64_t));
     if (rank) memcpy(key + 2 * sizeof(int64_t), dims, sizeof(int64_t) * (size_t)rank);
     memcpy(key + head, data, bytes);
-    const struct wi_export_key *const known = find(e->constants, key, head + bytes);
-    if (known) return known->value;
+    void **const known = find(e, KEY_CONSTANT, key, head + bytes);
+    if (!known || *known) return known ? *known : NULL;
     wi_export_stored stored = {.type = type, .rank = rank, .bytes = bytes, .data = key + head};
     for (int i = 0; i < rank; i++) stored.dims[i] = dims[i];
-    wi_export_value *const value = store(e, type == WI_ONNX_INT64 ? "sizes" : "constant", &stored);
-    add(e, &e->constants, key, head + bytes, value);
-    return value;
+    return *known = store(e, type == WI_ONNX_INT64 ? "sizes" : "constant", &stored);
 }
 
 wi_export_value *wi_export_number(wi_export *e, weft_dtype dtype, double number) {
@@ -242,11 +229,9 @@ static wi_export_value *compute_size(wi_export *e, int64_t dim) {
 
 wi_export_value *wi_export_size(wi_export *e, int64_t dim) {
     if (!wi_export_is_open(e, dim)) return whole(e, dim);
-    const struct wi_export_key *const known = find(e->sizes, &dim, sizeof dim);
-    if (known) return known->value;
-    wi_export_value *const size = compute_size(e, dim);
-    if (size) add(e, &e->sizes, &dim, sizeof dim, size);
-    return size;
+    void **const known = find(e, KEY_SIZE, &dim, sizeof dim);
+    if (known && !*known) *known = compute_size(e, dim);
+    return known ? *known : NULL;
 }
 
 wi_export_value *wi_export_shape(wi_export *e, int rank, const int64_t *dims) {
@@ -278,4 +263,36 @@ wi_export_value *wi_export_reshape(
     }
     return wi_export_two(e, "Reshape", x,
         computed ? wi_export_shape(e, to->rank, to->dims) : wi_export_ints(e, dims, to->rank));
+}
+
+/* ---- tensors ---- */
+
+wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x) {
+    return &e->entries[x->id];
+}
+
+weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
+    while (x && x->id < e->entry_capacity && e->entries[x->id].to) x = e->entries[x->id].to;
+    return x;
+}
+
+/* Moves the axis at `from` of a value of x's rank to `to`. */
+static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
+    int64_t order[WEFT_MAX_RANK];
+    if (!x || rank < 3) return x;
+    for (int i = 0; i < rank; i++)
+        order[i] = i == 0 ? 0 : to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    return wi_export_op(e, "Transpose", WI_FROM(x), WI_WITH(WI_WHOLES("perm", order, rank)));
+}
+
+wi_export_value *wi_export_of(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->value) entry->value = move_axis(e, entry->first, x->shape.rank, true);
+    return entry->value;
+}
+
+wi_export_value *wi_export_first(wi_export *e, weft_tensor *x) {
+    wi_export_entry *const entry = wi_export_entry_of(e, wi_export_resolve(e, x));
+    if (!entry->first) entry->first = move_axis(e, entry->value, x->shape.rank, false);
+    return entry->first;
 }

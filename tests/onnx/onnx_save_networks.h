@@ -8,8 +8,9 @@
 typedef struct save_network {
     const char *name;
     weft_tensor *(*build)(weft_graph *graph);
-    int opset;   /* the first that can express it; 0: 17 */
-    double near; /* the allowed error as a share of the largest number; 0: 1e-5 */
+    int opset;            /* the first that can express it; 0: 17 */
+    double near;          /* the allowed error as a share of the largest number; 0: 1e-5 */
+    bool batch_is_second; /* the batch is not the first axis of an input */
 } save_network;
 
 extern const save_network save_networks[]; /* {0} ends the list */
