@@ -11,6 +11,20 @@ struct wi_onnx_body {
     wi_onnx_copier copier;
 };
 
+/* Initializers of the body that stand in the places of weights. */
+static void mark_weights(wi_onnx_import *n, const wi_onnx_body *body) {
+    for (size_t i = 0; i < body->graph->n_node; i++) {
+        wi_onnx_node *const node = body->graph->node[i];
+        for (size_t k = 0; k < node->n_input; k++) {
+            wi_onnx_name *name;
+            HASH_FIND_STR(body->copier.names, node->input[k], name);
+            wi_onnx_value *const value =
+                name && name->is_fixed && name->to ? wi_onnx_find(n, name->to) : NULL;
+            if (value && value->stored) wi_onnx_mark_inner_weight(n, node, k, value);
+        }
+    }
+}
+
 static bool is_constant(wi_onnx_node *node) {
     return node->op_type && strcmp(node->op_type, "Constant") == 0 && (!node->domain || !node->domain[0]);
 }
@@ -22,6 +36,7 @@ static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
         wi_onnx_name *const name = wi_onnx_declare(c, body->graph->initializer[i]->name);
         if (!name) return WEFT_ERROR_MEMORY;
         name->is_fixed = true;
+        if (name->from[0] && !wi_onnx_find(n, name->from)) name->to = name->from;
         const WiOnnx__TensorProto *const stored = wi_onnx_copy_tensor(c, body->graph->initializer[i]);
         wi_onnx_value *const value = stored ? wi_onnx_add(n, stored->name) : NULL;
         wi_onnx_numbers shape;
@@ -50,10 +65,10 @@ wi_onnx_body *wi_onnx_body_open(wi_onnx_import *n, wi_onnx_node *node, const cha
     if (!body || n->status != WEFT_OK) return NULL;
     *body = (wi_onnx_body){.graph = given->g, .copier = {.n = n}};
     const weft_status status = make_fixed(n, body);
-    if (status == WEFT_OK) return body;
-    if (n->status == WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
-    wi_onnx_body_close(body);
-    return NULL;
+    if (status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
+    if (n->status != WEFT_OK) return NULL;
+    mark_weights(n, body);
+    return body;
 }
 
 const WiOnnx__GraphProto *wi_onnx_body_graph(const wi_onnx_body *body) {
@@ -89,10 +104,6 @@ bool wi_onnx_body_run(
     for (size_t i = 0; n->status == WEFT_OK && i < graph->n_output; i++)
         outputs[i] = wi_onnx_renamed(&body->copier, graph->output[i]->name);
     return n->status == WEFT_OK;
-}
-
-void wi_onnx_body_close(wi_onnx_body *body) {
-    if (body) HASH_CLEAR(hh, body->copier.names);
 }
 
 /* ---- numbers that decide ---- */
@@ -133,7 +144,6 @@ static weft_tensor *build_if(wi_onnx_import *n, wi_onnx_node *node) {
     const char **const outputs = body ? names(n, node, body->graph->n_output) : NULL;
     if (outputs && fits(n, node, body, 0, node->n_output) && wi_onnx_body_run(n, body, NULL, outputs))
         for (size_t i = 0; i < node->n_output; i++) wi_onnx_alias(n, node, i, outputs[i]);
-    wi_onnx_body_close(body);
     return NULL;
 }
 
@@ -231,14 +241,11 @@ static weft_tensor *build_loop(wi_onnx_import *n, wi_onnx_node *node) {
     turns loop = {.carried = node->n_input > 2 ? node->n_input - 2 : 0};
     loop.most = all < WI_ONNX_MOST_TURNS ? (size_t)(all > 0 ? all : 0) + 1 : WI_ONNX_MOST_TURNS;
     loop.body = n->status == WEFT_OK ? wi_onnx_body_open(n, node, "body") : NULL;
-    if (!fits(n, node, loop.body, 2 + loop.carried, 1 + node->n_output) ||
-        loop.body->graph->n_output < 1 + loop.carried) {
-        wi_onnx_body_close(loop.body);
+    if (!fits(n, node, loop.body, 2 + loop.carried, 1 + node->n_output)) return NULL;
+    if (loop.body->graph->n_output < 1 + loop.carried)
         return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "its graph has too few outputs");
-    }
     loop.parts = loop.body->graph->n_output - 1 - loop.carried;
     if (prepare(n, node, &loop)) run_loop(n, node, &loop, all, goes);
-    wi_onnx_body_close(loop.body);
     return NULL;
 }
 
@@ -314,7 +321,6 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
         scan.parts = scan.body->graph->n_output - scan.carried;
         if (prepare(n, node, &scan)) run_scan(n, node, &scan);
     }
-    wi_onnx_body_close(scan.body);
     return NULL;
 }
 

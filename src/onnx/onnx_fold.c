@@ -15,6 +15,11 @@ bool wi_onnx_is_whole(const wi_onnx_numbers *x) {
     return x->dtype == WEFT_I32;
 }
 
+wi_onnx_numbers *wi_onnx_misfit(wi_onnx_import *n, wi_onnx_node *node, const char *what) {
+    wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "%s", what);
+    return NULL;
+}
+
 /* ---- arrays ---- */
 
 static wi_onnx_numbers *shaped(
@@ -140,7 +145,7 @@ bool wi_onnx_broadcast(const wi_onnx_numbers *x, int *rank, int64_t *dims) {
 
 /* ---- nodes ---- */
 
-static const wi_onnx_fold_row *row_of(wi_onnx_node *node) {
+const wi_onnx_fold_row *wi_onnx_fold_row_of(wi_onnx_node *node) {
     static const wi_onnx_fold_row *const lists[] = {wi_onnx_number_folds, wi_onnx_source_folds,
         wi_onnx_move_folds, wi_onnx_index_folds, wi_onnx_reduce_folds};
     const char *const domain = node->domain ? node->domain : "";
@@ -164,7 +169,7 @@ static const wi_onnx_numbers *typed(wi_onnx_import *n, wi_onnx_node *node, size_
 }
 
 bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
-    const wi_onnx_fold_row *const row = row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     if (!row || n->status != WEFT_OK) return n->status != WEFT_OK;
     const wi_onnx_numbers **const in =
         wi_arena_take(&n->arena, (node->n_input + WI_ONNX_MOST_NAMED) * sizeof(const wi_onnx_numbers *));
@@ -175,7 +180,7 @@ bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
         if (!in[i] && !hidden && (wi_onnx_has(node, i) || i < row->least)) return false;
     }
     if (!in || n->folded > MOST_WORK || node->n_input < row->least || node->n_output == 0) return false;
-    const wi_onnx_numbers *const made = row->fold(n, node, in, row);
+    const wi_onnx_numbers *const made = row->fold(n, node, in);
     if (made && n->status == WEFT_OK) wi_onnx_set_numbers(n, node, 0, made);
     if (made && made->type) wi_onnx_set_type(n, node, 0, made->type);
     return made != NULL || n->status != WEFT_OK;

@@ -60,23 +60,26 @@ typedef enum wi_onnx_rule {
 } wi_onnx_rule;
 
 typedef const wi_onnx_numbers *const *wi_onnx_inputs; /* NULL: the input is absent */
-typedef struct wi_onnx_fold_row wi_onnx_fold_row;
-typedef wi_onnx_numbers *(*wi_onnx_folder)(
-    wi_onnx_import *network, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row);
+typedef wi_onnx_numbers *(*wi_onnx_folder)(wi_onnx_import *network, wi_onnx_node *node, wi_onnx_inputs in);
 
 /* How an operator is computed. */
-struct wi_onnx_fold_row {
+typedef struct wi_onnx_fold_row {
     const char *name;
     wi_onnx_folder fold;
     size_t least;               /* inputs that must be there */
     uint32_t hidden;            /* bits of inputs whose numbers need not be known */
     wi_onnx_rule rule;          /* of elementwise operators, and of reductions, which combine numbers by it */
     wi_onnx_rule before, after; /* of reductions: what is computed of each number before, and of the result */
-};
+} wi_onnx_fold_row;
 
 /* Each list ends with {0}. */
 extern const wi_onnx_fold_row wi_onnx_number_folds[], wi_onnx_source_folds[], wi_onnx_move_folds[],
     wi_onnx_index_folds[], wi_onnx_reduce_folds[];
+
+/* NULL: the operator is not computed on the host. */
+const wi_onnx_fold_row *wi_onnx_fold_row_of(wi_onnx_node *node);
+/* Records WEFT_ERROR_SHAPE; returns NULL. */
+wi_onnx_numbers *wi_onnx_misfit(wi_onnx_import *network, wi_onnx_node *node, const char *what);
 
 /* A new array of zeros. NULL: a dimension is negative or too large, or there is no memory. */
 wi_onnx_numbers *wi_onnx_new(wi_onnx_import *network, int type, int rank, const int64_t *dims);

@@ -3,11 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static wi_onnx_numbers *misfit(wi_onnx_import *n, wi_onnx_node *node, const char *what) {
-    wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "%s", what);
-    return NULL;
-}
-
 static bool opens(const wi_onnx_numbers *x) {
     bool some = false;
     for (size_t i = 0; x->open && i < x->count; i++) some = some || wi_onnx_is_open(x->data[i]);
@@ -16,11 +11,9 @@ static bool opens(const wi_onnx_numbers *x) {
 
 /* ---- taking ---- */
 
-static wi_onnx_numbers *fold_gather(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_gather(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0], *const index = in[1];
     int64_t dims[2 * WEFT_MAX_RANK];
-    (void)row;
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 0), x->rank);
     if (axis < 0 || opens(index)) return NULL;
     const int rank = x->rank - 1 + index->rank, behind = axis + index->rank;
@@ -54,13 +47,11 @@ static bool lies_within(const wi_onnx_numbers *index, const wi_onnx_numbers *x, 
     return fits;
 }
 
-static wi_onnx_numbers *fold_gather_elements(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    (void)row;
+static wi_onnx_numbers *fold_gather_elements(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 0), in[0]->rank);
     if (axis < 0 || opens(in[1])) return NULL;
     if (!lies_within(in[1], in[0], axis))
-        return misfit(n, node, "the indices have a shape that does not fit");
+        return wi_onnx_misfit(n, node, "the indices have a shape that does not fit");
     wi_onnx_numbers *const made = wi_onnx_new_like(n, in[0], in[1]->rank, in[1]->dims);
     for (size_t i = 0; made && i < made->count; i++) {
         const int64_t from = element(n, node, in[0], in[1], axis, i);
@@ -103,16 +94,14 @@ static size_t tuples(
         for (int64_t d = batch + width; d < x->rank; d++) inner *= (size_t)x->dims[d];
         if (*rank <= WEFT_MAX_RANK) return inner;
     }
-    misfit(n, node, "the indices have a shape that does not fit");
+    wi_onnx_misfit(n, node, "the indices have a shape that does not fit");
     return 0;
 }
 
-static wi_onnx_numbers *fold_gather_nd(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_gather_nd(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const int64_t batch = wi_onnx_whole(node, "batch_dims", 0);
     int64_t dims[2 * WEFT_MAX_RANK];
     int rank;
-    (void)row;
     const size_t inner = opens(in[1]) ? 0 : tuples(n, node, in, batch, &rank, dims);
     wi_onnx_numbers *const made = inner > 0 ? wi_onnx_new_like(n, in[0], rank, dims) : NULL;
     for (size_t i = 0; made && i < made->count / inner; i++) {
@@ -129,7 +118,7 @@ static wi_onnx_numbers *fold_gather_nd(
 static wi_onnx_numbers *scattered(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool replaces = !wi_onnx_attribute(node, "reduction") || wi_onnx_says(node, "reduction", "none");
     if (!replaces || opens(in[1])) return NULL;
-    if (in[0]->dtype != in[2]->dtype) return misfit(n, node, "its inputs have types that do not fit");
+    if (in[0]->dtype != in[2]->dtype) return wi_onnx_misfit(n, node, "its inputs have types that do not fit");
     wi_onnx_numbers *const made = wi_onnx_new_like(n, in[0], in[0]->rank, in[0]->dims);
     if (!made) return NULL;
     memcpy(made->data, in[0]->data, made->count * sizeof *made->data);
@@ -137,15 +126,13 @@ static wi_onnx_numbers *scattered(wi_onnx_import *n, wi_onnx_node *node, wi_onnx
     return made;
 }
 
-static wi_onnx_numbers *fold_scatter_elements(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    (void)row;
+static wi_onnx_numbers *fold_scatter_elements(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 0), in[0]->rank);
     wi_onnx_numbers *const made = axis < 0 ? NULL : scattered(n, node, in);
     if (!made) return NULL;
     if (!lies_within(in[1], in[0], axis) || in[2]->rank != in[1]->rank ||
         memcmp(in[1]->dims, in[2]->dims, (size_t)in[1]->rank * sizeof *in[1]->dims) != 0)
-        return misfit(n, node, "the indices have a shape that does not fit");
+        return wi_onnx_misfit(n, node, "the indices have a shape that does not fit");
     for (size_t i = 0; i < in[1]->count; i++) {
         const int64_t to = element(n, node, in[0], in[1], axis, i);
         if (to < 0) return NULL;
@@ -154,16 +141,14 @@ static wi_onnx_numbers *fold_scatter_elements(
     return made;
 }
 
-static wi_onnx_numbers *fold_scatter_nd(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_scatter_nd(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     int64_t dims[2 * WEFT_MAX_RANK];
     int rank;
-    (void)row;
     wi_onnx_numbers *const made = scattered(n, node, in);
     const size_t inner = made ? tuples(n, node, in, 0, &rank, dims) : 0;
     if (inner == 0) return NULL;
     if (in[2]->rank != rank || memcmp(dims, in[2]->dims, (size_t)rank * sizeof *dims) != 0)
-        return misfit(n, node, "the updates have a shape that does not fit");
+        return wi_onnx_misfit(n, node, "the updates have a shape that does not fit");
     for (size_t i = 0; i < in[2]->count / inner; i++) {
         const int64_t to = tuple(n, node, in[0], in[1], 0, i);
         if (to < 0) return NULL;
@@ -174,31 +159,28 @@ static wi_onnx_numbers *fold_scatter_nd(
 
 /* ---- conditions ---- */
 
-static wi_onnx_numbers *fold_compress(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_compress(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool flat = !wi_onnx_attribute(node, "axis");
     const wi_onnx_numbers *x = in[0];
     const int64_t all = (int64_t)x->count;
-    (void)row;
     if (flat) x = wi_onnx_reshaped(n, x, 1, &all);
     const int axis = x ? wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 0), x->rank) : -1;
     if (axis < 0) return NULL;
-    if (in[1]->count > (size_t)x->dims[axis]) return misfit(n, node, "the condition is longer than the axis");
+    if (in[1]->count > (size_t)x->dims[axis])
+        return wi_onnx_misfit(n, node, "the condition is longer than the axis");
     wi_onnx_numbers index = {.dtype = WEFT_I32, .rank = 1};
     index.data = wi_arena_take(&n->arena, (in[1]->count + 1) * sizeof *index.data);
     for (size_t i = 0; index.data && i < in[1]->count; i++)
         if (in[1]->data[i] != 0) index.data[index.count++] = (double)i;
     index.dims[0] = (int64_t)index.count;
     const wi_onnx_numbers *const both[] = {x, &index};
-    return index.data ? fold_gather(n, node, both, row) : NULL;
+    return index.data ? fold_gather(n, node, both) : NULL;
 }
 
-static wi_onnx_numbers *fold_nonzero(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_nonzero(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     int64_t dims[2] = {x->rank, 0}, at[WEFT_MAX_RANK];
     (void)node;
-    (void)row;
     if (opens(x)) return NULL;
     for (size_t i = 0; i < x->count; i++) dims[1] += x->data[i] != 0;
     wi_onnx_numbers *const made = wi_onnx_new(n, WI_ONNX_INT64, 2, dims);
@@ -212,13 +194,11 @@ static wi_onnx_numbers *fold_nonzero(
 }
 
 /* A class outside of [-depth, depth) has no 1. */
-static wi_onnx_numbers *fold_one_hot(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_one_hot(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const index = in[0];
     int64_t dims[WEFT_MAX_RANK + 1];
     wi_onnx_list depth;
     size_t inner = 1;
-    (void)row;
     if (!wi_onnx_closed(node, in[1], NULL, &depth) || depth.count != 1 || in[2]->count != 2 || opens(index))
         return NULL;
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", -1), index->rank + 1);

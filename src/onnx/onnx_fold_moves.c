@@ -3,26 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-static wi_onnx_numbers *misfit(wi_onnx_import *n, wi_onnx_node *node, const char *what) {
-    wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "%s", what);
-    return NULL;
-}
-
 /* ---- other shapes ---- */
 
 /* 0 in a shape is the dimension of x, -1 what the others leave. */
-static wi_onnx_numbers *fold_reshape(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_reshape(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool zero = wi_onnx_whole(node, "allowzero", 0) != 0;
     wi_onnx_list shape;
     int64_t rest = 1;
     int open = -1;
-    (void)row;
     if (!wi_onnx_closed(node, in[1], "shape", &shape)) return NULL;
     for (int d = 0; d < shape.count; d++) {
         if (shape.of[d] == 0 && !zero && d < in[0]->rank) shape.of[d] = in[0]->dims[d];
         if (shape.of[d] < -1 || shape.of[d] > WI_ONNX_MOST_NUMBERS || (shape.of[d] == -1 && open >= 0))
-            return misfit(n, node, "the shape has a dimension that is no size");
+            return wi_onnx_misfit(n, node, "the shape has a dimension that is no size");
         if (shape.of[d] == -1)
             open = d;
         else if (rest <= WI_ONNX_MOST_NUMBERS)
@@ -30,53 +23,48 @@ static wi_onnx_numbers *fold_reshape(
     }
     if (open >= 0) shape.of[open] = rest > 0 ? (int64_t)in[0]->count / rest : 0;
     wi_onnx_numbers *const made = wi_onnx_reshaped(n, in[0], shape.count, shape.of);
-    return made ? made : misfit(n, node, "the shape has another number of elements");
+    return made ? made : wi_onnx_misfit(n, node, "the shape has another number of elements");
 }
 
-static wi_onnx_numbers *fold_flatten(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_flatten(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     int64_t flat[2] = {1, 1}, axis = wi_onnx_whole(node, "axis", 1);
-    (void)row;
     axis = axis < 0 ? axis + in[0]->rank : axis;
-    if (axis < 0 || axis > in[0]->rank) return misfit(n, node, "there is no such axis");
+    if (axis < 0 || axis > in[0]->rank) return wi_onnx_misfit(n, node, "there is no such axis");
     for (int d = 0; d < in[0]->rank; d++) flat[d >= axis] *= in[0]->dims[d];
     return wi_onnx_reshaped(n, in[0], 2, flat);
 }
 
 /* Marks axes of a list. False: one is not there, or twice. */
 static bool mark(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_list *axes, int rank, bool *marked) {
-    if (rank > WEFT_MAX_RANK) return misfit(n, node, "it has too many dimensions");
+    if (rank > WEFT_MAX_RANK) return wi_onnx_misfit(n, node, "it has too many dimensions");
     for (int i = 0; i < axes->count; i++) {
         const int axis = wi_onnx_axis_within(n, node, axes->of[i], rank);
         if (axis < 0) return false;
-        if (marked[axis]) return misfit(n, node, "an axis is named twice");
+        if (marked[axis]) return wi_onnx_misfit(n, node, "an axis is named twice");
         marked[axis] = true;
     }
     return true;
 }
 
-static wi_onnx_numbers *fold_squeeze(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_squeeze(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     bool away[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK];
     wi_onnx_list axes;
     int rank = 0;
-    (void)row;
     if (!wi_onnx_closed(node, in[1], "axes", &axes) || !mark(n, node, &axes, in[0]->rank, away)) return NULL;
     for (int d = 0; d < in[0]->rank; d++) {
-        if (away[d] && in[0]->dims[d] != 1) return misfit(n, node, "a squeezed axis has not the size 1");
+        if (away[d] && in[0]->dims[d] != 1)
+            return wi_onnx_misfit(n, node, "a squeezed axis has not the size 1");
         if (!away[d] && (axes.count > 0 || in[0]->dims[d] != 1)) dims[rank++] = in[0]->dims[d];
     }
     return wi_onnx_reshaped(n, in[0], rank, dims);
 }
 
 /* Axes are those of the result. */
-static wi_onnx_numbers *fold_unsqueeze(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_unsqueeze(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     bool isnew[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK];
     wi_onnx_list axes;
-    (void)row;
     if (!wi_onnx_closed(node, in[1], "axes", &axes)) return NULL;
     const int rank = in[0]->rank + axes.count;
     if (!mark(n, node, &axes, rank, isnew)) return NULL;
@@ -84,16 +72,14 @@ static wi_onnx_numbers *fold_unsqueeze(
     return wi_onnx_reshaped(n, in[0], rank, dims);
 }
 
-static wi_onnx_numbers *fold_transpose(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_transpose(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list perm = wi_onnx_wholes(node, "perm");
     bool taken[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK], from[WEFT_MAX_RANK] = {0};
-    (void)row;
     for (int d = 0; perm.count == 0 && d < x->rank; d++) perm.of[d] = x->rank - 1 - d;
     if (perm.count > 0 && (perm.count != x->rank || !mark(n, node, &perm, x->rank, taken)))
-        return misfit(n, node, "perm is no permutation of the axes");
+        return wi_onnx_misfit(n, node, "perm is no permutation of the axes");
     for (int d = 0; d < x->rank; d++) perm.of[d] = wi_onnx_axis(perm.of[d], x->rank);
     for (int d = 0; d < x->rank; d++) dims[d] = x->dims[perm.of[d]];
     wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);
@@ -107,15 +93,13 @@ static wi_onnx_numbers *fold_transpose(
 
 /* ---- repetitions ---- */
 
-static wi_onnx_numbers *fold_expand(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_expand(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_list shape;
     int64_t at[WEFT_MAX_RANK];
-    (void)row;
     if (!wi_onnx_closed(node, in[1], NULL, &shape)) return NULL;
     int rank = shape.count;
     if (rank > WEFT_MAX_RANK || !wi_onnx_broadcast(in[0], &rank, shape.of))
-        return misfit(n, node, "it does not broadcast to the shape");
+        return wi_onnx_misfit(n, node, "it does not broadcast to the shape");
     wi_onnx_numbers *const made = wi_onnx_new_like(n, in[0], rank, shape.of);
     for (size_t i = 0; made && i < made->count; i++) {
         wi_onnx_position(rank, shape.of, i, at);
@@ -124,17 +108,16 @@ static wi_onnx_numbers *fold_expand(
     return made;
 }
 
-static wi_onnx_numbers *fold_tile(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_tile(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list repeats;
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
-    (void)row;
     if (in[2] || !wi_onnx_closed(node, in[1], NULL, &repeats)) return NULL; /* in[2]: of versions before 6 */
-    if (repeats.count != x->rank) return misfit(n, node, "it needs a number of repetitions for each axis");
+    if (repeats.count != x->rank)
+        return wi_onnx_misfit(n, node, "it needs a number of repetitions for each axis");
     for (int d = 0; d < x->rank; d++) {
         const int64_t times = repeats.of[d];
-        if (times < 0) return misfit(n, node, "a number of repetitions is negative");
+        if (times < 0) return wi_onnx_misfit(n, node, "a number of repetitions is negative");
         dims[d] = times > WI_ONNX_MOST_NUMBERS ? WI_ONNX_MOST_NUMBERS + 1 : x->dims[d] * times;
     }
     wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);
@@ -163,15 +146,13 @@ static void copy_part(
     }
 }
 
-static wi_onnx_numbers *fold_concat(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_concat(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_numbers whole = *in[0];
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 1), in[0]->rank);
-    (void)row;
     for (size_t i = 1; axis >= 0 && i < node->n_input; i++) {
         bool fits = in[i] && in[i]->rank == whole.rank && in[i]->dtype == whole.dtype;
         for (int d = 0; fits && d < whole.rank; d++) fits = d == axis || in[i]->dims[d] == whole.dims[d];
-        if (!fits) return misfit(n, node, "its inputs have shapes or types that do not fit");
+        if (!fits) return wi_onnx_misfit(n, node, "its inputs have shapes or types that do not fit");
         whole.dims[axis] += in[i]->dims[axis];
         whole.open = whole.open || in[i]->open;
     }
@@ -183,23 +164,22 @@ static wi_onnx_numbers *fold_concat(
 }
 
 /* Without sizes parts are equal, and the last one may be smaller. */
-static wi_onnx_numbers *fold_split(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_split(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     const int64_t parts = (int64_t)node->n_output;
     wi_onnx_list sizes;
     wi_onnx_numbers *first = NULL;
-    (void)row;
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", 0), x->rank);
     if (axis < 0 || !wi_onnx_closed(node, in[1], "split", &sizes)) return NULL;
     int64_t dims[WEFT_MAX_RANK], begin = 0;
     const int64_t all = x->dims[axis], part = (all + parts - 1) / parts;
-    if (sizes.count > 0 && sizes.count != parts) return misfit(n, node, "it needs a size for each output");
+    if (sizes.count > 0 && sizes.count != parts)
+        return wi_onnx_misfit(n, node, "it needs a size for each output");
     memcpy(dims, x->dims, sizeof dims);
     for (int64_t i = 0; i < parts; i++, begin += dims[axis]) {
         dims[axis] = sizes.count > 0 ? sizes.of[i] : part > all - begin ? all - begin : part;
         if (dims[axis] < 0 || dims[axis] > all - begin || (i + 1 == parts && begin + dims[axis] != all))
-            return misfit(n, node, "its sizes are not those of the axis");
+            return wi_onnx_misfit(n, node, "its sizes are not those of the axis");
         wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);
         if (!made) return NULL;
         copy_part(made, x, axis, begin, false);
@@ -227,14 +207,12 @@ static cut cut_of(int64_t start, int64_t end, int64_t step, int64_t size) {
 }
 
 /* Numbers are attributes up to version 9, inputs from 10 on. */
-static wi_onnx_numbers *fold_slice(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_slice(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list starts, ends, axes, steps;
     cut cuts[WEFT_MAX_RANK];
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     bool marked[WEFT_MAX_RANK] = {false};
-    (void)row;
     if (!wi_onnx_closed(node, in[1], "starts", &starts) || !wi_onnx_closed(node, in[2], "ends", &ends) ||
         !wi_onnx_closed(node, in[3], "axes", &axes) || !wi_onnx_closed(node, in[4], NULL, &steps))
         return NULL;
@@ -242,13 +220,13 @@ static wi_onnx_numbers *fold_slice(
     axes.count = axes.count ? axes.count : starts.count;
     if (ends.count != starts.count || axes.count != starts.count ||
         (steps.count && steps.count != starts.count))
-        return misfit(n, node, "its axes, ends or steps do not match its starts");
+        return wi_onnx_misfit(n, node, "its axes, ends or steps do not match its starts");
     if (!mark(n, node, &axes, x->rank, marked)) return NULL;
     for (int d = 0; d < x->rank; d++) cuts[d] = (cut){0, 1, x->dims[d]};
     for (int i = 0; i < starts.count; i++) {
         const int axis = wi_onnx_axis(axes.of[i], x->rank);
         const int64_t step = steps.count ? steps.of[i] : 1;
-        if (step == 0) return misfit(n, node, "a step is 0");
+        if (step == 0) return wi_onnx_misfit(n, node, "a step is 0");
         cuts[axis] = cut_of(starts.of[i], ends.of[i], step, x->dims[axis]);
     }
     for (int d = 0; d < x->rank; d++) dims[d] = cuts[d].count;
@@ -281,7 +259,7 @@ static bool find_pads(
     if (!wi_onnx_closed(node, in[1], "pads", &pads) || !wi_onnx_closed(node, in[3], NULL, &axes))
         return false;
     for (int d = 0; !in[3] && d < rank; d++) axes.of[axes.count++] = d;
-    if (pads.count != 2 * axes.count) return misfit(n, node, "it needs two numbers for each axis");
+    if (pads.count != 2 * axes.count) return wi_onnx_misfit(n, node, "it needs two numbers for each axis");
     if (!mark(n, node, &axes, rank, marked)) return false;
     memcpy(dims, in[0]->dims, WEFT_MAX_RANK * sizeof *dims);
     for (int i = 0; i < axes.count; i++) {
@@ -290,19 +268,17 @@ static bool find_pads(
         before[axis] = pads.of[i];
         if (pads.of[i] > WI_ONNX_MOST_NUMBERS || after > WI_ONNX_MOST_NUMBERS || pads.of[i] < -dims[axis] ||
             after < -dims[axis] || dims[axis] + before[axis] + after < 0)
-            return misfit(n, node, "its pads do not fit");
+            return wi_onnx_misfit(n, node, "its pads do not fit");
         dims[axis] += before[axis] + after;
     }
     return true;
 }
 
-static wi_onnx_numbers *fold_pad(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_pad(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     int64_t before[WEFT_MAX_RANK] = {0}, dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     const double value = in[2] && in[2]->count == 1 ? in[2]->data[0] : wi_onnx_real(node, "value", 0);
     const WiOnnx__AttributeProto *const mode = wi_onnx_attribute(node, "mode");
-    (void)row;
     if (!find_pads(n, node, in, before, dims)) return NULL;
     wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);
     if (!made || (mode && x->count == 0)) return NULL;
@@ -320,11 +296,9 @@ static wi_onnx_numbers *fold_pad(
 }
 
 /* Keeps what is above or below a diagonal. */
-static wi_onnx_numbers *fold_trilu(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_trilu(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list diagonal;
-    (void)row;
     if (x->rank < 2 || !wi_onnx_closed(node, in[1], NULL, &diagonal)) return NULL;
     const bool upper = wi_onnx_whole(node, "upper", 1) != 0;
     const int64_t k = diagonal.count > 0 ? diagonal.of[0] : 0, columns = x->dims[x->rank - 1],

@@ -99,8 +99,8 @@ bool wi_onnx_combine(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_number
 
 /* ---- arrays ---- */
 
-static wi_onnx_numbers *fold_one(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_one(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_numbers *const made = is_truth(row->rule) ? wi_onnx_new(n, WI_ONNX_BOOL, x->rank, x->dims)
                                                       : wi_onnx_new_like(n, x, x->rank, x->dims);
@@ -115,10 +115,8 @@ static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule 
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     int rank = a->rank;
     memcpy(dims, a->dims, sizeof dims);
-    if (!wi_onnx_broadcast(b, &rank, dims) || (a->dtype != b->dtype && rule != WI_ONNX_POW)) {
-        wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its inputs have shapes or types that do not fit");
-        return NULL;
-    }
+    if (!wi_onnx_broadcast(b, &rank, dims) || (a->dtype != b->dtype && rule != WI_ONNX_POW))
+        return wi_onnx_misfit(n, node, "its inputs have shapes or types that do not fit");
     operands.open = a->open || b->open;
     wi_onnx_numbers *const made =
         wi_onnx_new(n, is_truth(rule) ? WI_ONNX_BOOL : wi_onnx_type_number(a), rank, dims);
@@ -133,8 +131,8 @@ static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule 
 }
 
 /* Of two inputs, or one by one of any number. */
-static wi_onnx_numbers *fold_many(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_many(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     wi_onnx_numbers *made = wi_onnx_reshaped(n, in[0], in[0]->rank, in[0]->dims);
     wi_onnx_rule rule = row->rule;
     if (wi_onnx_attribute(node, "broadcast")) return NULL; /* of versions before 7 */
@@ -145,9 +143,8 @@ static wi_onnx_numbers *fold_many(
     return made;
 }
 
-static wi_onnx_numbers *fold_mean(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    const wi_onnx_numbers *const all = fold_many(n, node, in, row);
+static wi_onnx_numbers *fold_mean(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_numbers *const all = fold_many(n, node, in);
     double inputs = (double)node->n_input;
     if (!all) return NULL;
     const wi_onnx_numbers count = {.dtype = all->dtype, .count = 1, .data = &inputs};
@@ -155,12 +152,10 @@ static wi_onnx_numbers *fold_mean(
 }
 
 /* Bounds are attributes up to version 6, inputs from 11 on. */
-static wi_onnx_numbers *fold_clip(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_clip(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     double bounds[2] = {
         wi_onnx_real(node, "min", -(double)INFINITY), wi_onnx_real(node, "max", (double)INFINITY)};
     wi_onnx_numbers *made = wi_onnx_reshaped(n, in[0], in[0]->rank, in[0]->dims);
-    (void)row;
     for (int i = 0; made && i < 2; i++) {
         const wi_onnx_numbers given = {.dtype = in[0]->dtype, .count = 1, .data = &bounds[i]};
         const wi_onnx_numbers *const bound = in[i + 1] ? in[i + 1] : &given;
@@ -169,28 +164,22 @@ static wi_onnx_numbers *fold_clip(
     return made;
 }
 
-static wi_onnx_numbers *fold_is_infinite(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_is_infinite(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool above = wi_onnx_whole(node, "detect_positive", 1),
                below = wi_onnx_whole(node, "detect_negative", 1);
     wi_onnx_numbers *const made = wi_onnx_new(n, WI_ONNX_BOOL, in[0]->rank, in[0]->dims);
-    (void)row;
     for (size_t i = 0; made && i < made->count; i++)
         made->data[i] = isinf(in[0]->data[i]) && (in[0]->data[i] > 0 ? above : below);
     return made;
 }
 
-static wi_onnx_numbers *fold_where(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_where(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     int rank = in[0]->rank;
     memcpy(dims, in[0]->dims, sizeof dims);
-    (void)row;
     if (!wi_onnx_broadcast(in[1], &rank, dims) || !wi_onnx_broadcast(in[2], &rank, dims) ||
-        in[1]->dtype != in[2]->dtype) {
-        wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its inputs have shapes or types that do not fit");
-        return NULL;
-    }
+        in[1]->dtype != in[2]->dtype)
+        return wi_onnx_misfit(n, node, "its inputs have shapes or types that do not fit");
     wi_onnx_numbers *const made = wi_onnx_new_like(n, in[1], rank, dims);
     for (size_t i = 0; made && i < made->count; i++) {
         wi_onnx_position(rank, dims, i, at);
@@ -235,27 +224,21 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
     return !whole || was_whole || x->open || all_fit(x, made) ? made : NULL;
 }
 
-static wi_onnx_numbers *fold_cast(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_cast(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     weft_dtype dtype;
     const int type = (int)wi_onnx_whole(node, "to", 0);
-    (void)row;
     if (wi_onnx_dtype(&dtype, type, "a cast") == WEFT_OK) return cast(n, node, in[0], type);
     wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the data type %d is not supported", type);
     return NULL;
 }
 
-static wi_onnx_numbers *fold_cast_like(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_cast_like(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_numbers like;
-    (void)row;
     return wi_onnx_describe(n, node, 1, &like) ? cast(n, node, in[0], wi_onnx_type_number(&like)) : NULL;
 }
 
-static wi_onnx_numbers *fold_same(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_same(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     (void)node;
-    (void)row;
     return wi_onnx_reshaped(n, in[0], in[0]->rank, in[0]->dims);
 }
 

@@ -43,8 +43,8 @@ static double of_nothing(wi_onnx_rule rule) {
                                  : 0;
 }
 
-static wi_onnx_numbers *fold_reduction(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_reduction(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     const wi_onnx_numbers *const x = in[0];
     const bool orders = row->rule == WI_ONNX_MAX || row->rule == WI_ONNX_MIN;
     wi_onnx_numbers kept;
@@ -136,8 +136,8 @@ static bool rank_lines(wi_onnx_import *n, const wi_onnx_numbers *x, int axis, si
 }
 
 /* ArgMax and ArgMin. */
-static wi_onnx_numbers *fold_place(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_place(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     const wi_onnx_numbers *const x = in[0];
     bool away[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK];
@@ -152,19 +152,15 @@ static wi_onnx_numbers *fold_place(
     return without_axes(n, node, made, x, away);
 }
 
-static wi_onnx_numbers *fold_topk(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_topk(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     int64_t dims[WEFT_MAX_RANK];
     wi_onnx_list k;
-    (void)row;
     const int axis = wi_onnx_axis_within(n, node, wi_onnx_whole(node, "axis", -1), x->rank);
     if (axis < 0 || !wi_onnx_closed(node, in[1], NULL, &k) || !is_ordered(x)) return NULL;
     if (!in[1]) k = (wi_onnx_list){1, {wi_onnx_whole(node, "k", -1)}};
-    if (k.count != 1 || k.of[0] < 0 || k.of[0] > x->dims[axis]) {
-        wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its count is not within the axis");
-        return NULL;
-    }
+    if (k.count != 1 || k.of[0] < 0 || k.of[0] > x->dims[axis])
+        return wi_onnx_misfit(n, node, "its count is not within the axis");
     memcpy(dims, x->dims, sizeof dims);
     dims[axis] = k.of[0];
     wi_onnx_numbers *const values = wi_onnx_new_like(n, x, x->rank, dims);
@@ -178,8 +174,8 @@ static wi_onnx_numbers *fold_topk(
 }
 
 /* CumSum and CumProd. */
-static wi_onnx_numbers *fold_running(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_running(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
     const wi_onnx_numbers *const x = in[0];
     const bool exclusive = wi_onnx_whole(node, "exclusive", 0) != 0,
                back = wi_onnx_whole(node, "reverse", 0) != 0;
@@ -228,10 +224,8 @@ static bool multiply(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_number
     return true;
 }
 
-static wi_onnx_numbers *fold_product(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_product(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
-    (void)row;
     if (in[0]->rank == 0 || in[1]->rank == 0 || in[0]->open || in[1]->open) return NULL;
     const wi_onnx_numbers *const a = as_matrix(n, in[0], true), *const b = as_matrix(n, in[1], false);
     if (!a || !b || a->dtype != b->dtype || a->dims[a->rank - 1] != b->dims[b->rank - 2]) return NULL;

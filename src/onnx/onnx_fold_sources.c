@@ -6,11 +6,9 @@
 
 /* ---- shapes ---- */
 
-static wi_onnx_numbers *fold_shape(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_shape(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_numbers x;
     (void)in;
-    (void)row;
     if (!wi_onnx_describe(n, node, 0, &x)) return NULL;
     int64_t begin = wi_onnx_whole(node, "start", 0), end = wi_onnx_whole(node, "end", x.rank);
     begin = begin < 0 ? begin + x.rank : begin;
@@ -26,9 +24,8 @@ static wi_onnx_numbers *fold_shape(
     return made;
 }
 
-static wi_onnx_numbers *fold_size(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    const wi_onnx_numbers *const shape = fold_shape(n, node, in, row);
+static wi_onnx_numbers *fold_size(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
+    const wi_onnx_numbers *const shape = fold_shape(n, node, in);
     wi_onnx_numbers *const made = shape ? wi_onnx_new_like(n, shape, 0, NULL) : NULL;
     if (!made) return NULL;
     made->data[0] = 1;
@@ -50,12 +47,10 @@ static wi_onnx_numbers *read_tensor(
     return NULL;
 }
 
-static wi_onnx_numbers *fold_constant(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_constant(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const WiOnnx__AttributeProto *const value = node->n_attribute == 1 ? node->attribute[0] : NULL;
     const char *const name = value && value->name ? value->name : "";
     (void)in;
-    (void)row;
     if (strcmp(name, "value") == 0 && value->t) return read_tensor(n, node, value->t);
     const bool one = strcmp(name, "value_int") == 0 || strcmp(name, "value_float") == 0,
                ints = strcmp(name, "value_ints") == 0, floats = strcmp(name, "value_floats") == 0;
@@ -82,10 +77,8 @@ static const wi_onnx_numbers *filler(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-static wi_onnx_numbers *fold_filled(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
+static wi_onnx_numbers *fold_filled(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     wi_onnx_list shape;
-    (void)row;
     if (!wi_onnx_closed(node, in[0], NULL, &shape)) return NULL;
     const wi_onnx_numbers *const one = filler(n, node);
     wi_onnx_numbers *const made = one ? wi_onnx_new_like(n, one, shape.count, shape.of) : NULL;
@@ -118,9 +111,7 @@ static bool is_number(const wi_onnx_numbers *x) {
     return x && x->count == 1;
 }
 
-static wi_onnx_numbers *fold_range(
-    wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, const wi_onnx_fold_row *row) {
-    (void)row;
+static wi_onnx_numbers *fold_range(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     if (!is_number(in[0]) || !is_number(in[1]) || !is_number(in[2])) return NULL;
     const double from = in[0]->data[0], to = in[1]->data[0], by = in[2]->data[0];
     const double count = ceil((to - from) / by);

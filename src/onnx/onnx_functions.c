@@ -104,9 +104,7 @@ static weft_status add_node(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the function has another opset than the model");
     if (n->status != WEFT_OK) return n->status;
     wi_onnx_copier copier = {.n = n, .call = node, .function = function};
-    const weft_status status = add_call(&copier, list, depth);
-    HASH_CLEAR(hh, copier.names);
-    return status;
+    return add_call(&copier, list, depth);
 }
 
 weft_status wi_onnx_inline(

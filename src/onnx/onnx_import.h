@@ -62,6 +62,9 @@ weft_status wi_onnx_register(wi_onnx_import *network); /* all names, and the ord
 weft_status wi_onnx_add_inputs(wi_onnx_import *network);
 /* Marks the constants that stand in the places of weights, and those that become parameters. */
 weft_status wi_onnx_mark_weights(wi_onnx_import *network);
+/* The same for a constant of a subgraph, which a node of the subgraph reads as its input k. */
+void wi_onnx_mark_inner_weight(
+    const wi_onnx_import *network, const WiOnnx__NodeProto *node, size_t k, wi_onnx_value *value);
 
 /* The value of this name; NULL: there is none. */
 wi_onnx_value *wi_onnx_find(const wi_onnx_import *network, const char *name);

@@ -50,7 +50,7 @@ typedef struct wi_onnx_name {
 typedef struct wi_onnx_copier {
     wi_onnx_import *n;
     wi_onnx_name *
-        names; /* names that are not here are those of values around a subgraph; HASH_CLEAR frees the table */
+        names; /* names that are not here are those of values around a subgraph */
     wi_onnx_node *
         call; /* of a function: its attributes stand for references to attributes, and all names are new ones */
     const WiOnnx__FunctionProto *function;
@@ -88,7 +88,6 @@ const WiOnnx__GraphProto *wi_onnx_body_graph(const wi_onnx_body *body);
 /* Builds the body's nodes once more, for inputs of these names, and writes the names of its outputs. */
 bool wi_onnx_body_run(
     wi_onnx_import *network, wi_onnx_body *body, const char *const *inputs, const char **outputs);
-void wi_onnx_body_close(wi_onnx_body *body); /* NULL is allowed */
 
 /* ---- sequences ---- */
 

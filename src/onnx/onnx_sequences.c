@@ -193,7 +193,6 @@ static weft_tensor *build_map(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_sequence *const first = get(n, node, 0);
     wi_onnx_body *const body = first ? wi_onnx_body_open(n, node, "body") : NULL;
     if (body) map(n, node, body, first->count);
-    wi_onnx_body_close(body);
     return NULL;
 }
 

@@ -121,16 +121,37 @@ static void mark_from(walk *w, wi_onnx_value *start, bool vectors) {
     }
 }
 
-static weft_status mark_places(wi_onnx_import *n) {
-    walk w = {.n = n};
-    for (size_t i = 0; i < n->node_count; i++) {
-        wi_onnx_node *const node = n->nodes[i];
-        const wi_onnx_op *const op = wi_onnx_op_of(node);
-        for (size_t k = 0; k < node->n_input && k < 32; k++) {
-            const bool weight = op && (op->weights >> k & 1), vector = takes_vectors(node);
-            if ((weight || vector) && is_active(n, node, k)) mark_from(&w, input_of(n, node, k), !weight);
+/* Does a node of a subgraph read a value of the subgraph? These depend on the network's inputs as a rule. */
+static bool reads_inner(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
+    bool reads = false;
+    for (size_t i = 0; i < node->n_input; i++)
+        reads = reads || (i != but && node->input[i][0] && !wi_onnx_find(n, node->input[i]));
+    return reads;
+}
+
+static bool is_place(const wi_onnx_import *n, wi_onnx_node *node, size_t k, bool inner, bool *vector) {
+    const wi_onnx_op *const op = wi_onnx_op_of(node);
+    const bool weight = op && k < 32 && (op->weights >> k & 1);
+    *vector = !weight;
+    return (weight || takes_vectors(node)) && (is_active(n, node, k) || (inner && reads_inner(n, node, k)));
+}
+
+static void mark_nodes(walk *w, const WiOnnx__NodeProto *const *nodes, size_t count, bool inner) {
+    for (size_t i = 0; i < count; i++) {
+        bool vector;
+        for (size_t k = 0; k < nodes[i]->n_input; k++)
+            if (is_place(w->n, nodes[i], k, inner, &vector))
+                mark_from(w, input_of(w->n, nodes[i], k), vector);
+        for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+            const WiOnnx__GraphProto *const graph = nodes[i]->attribute[k]->g;
+            if (graph) mark_nodes(w, (const WiOnnx__NodeProto *const *)graph->node, graph->n_node, true);
         }
     }
+}
+
+static weft_status mark_places(wi_onnx_import *n) {
+    walk w = {.n = n};
+    mark_nodes(&w, n->nodes, n->node_count, false);
     wi_release(n->arena.allocator, w.stack);
     return w.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
@@ -164,16 +185,21 @@ static weft_status check_patterns(const wi_onnx_import *n, const char *const *pa
     return WEFT_OK;
 }
 
-static void decide(const wi_onnx_import *n) {
+static void decide(const wi_onnx_import *n, wi_onnx_value *value) {
     const weft_onnx_options *const options = n->options;
-    for (wi_onnx_value *value = n->values; value; value = value->hh.next) {
-        if (wide_dims(value) == 0) continue;
-        value->is_trained =
-            !options->frozen &&
-            (options->train ? wi_pattern_matches_any(options->train, value->name) : value->is_weight);
-        if (options->freeze && wi_pattern_matches_any(options->freeze, value->name))
-            value->is_trained = false;
-    }
+    if (wide_dims(value) == 0) return;
+    value->is_trained =
+        !options->frozen &&
+        (options->train ? wi_pattern_matches_any(options->train, value->name) : value->is_weight);
+    if (options->freeze && wi_pattern_matches_any(options->freeze, value->name)) value->is_trained = false;
+}
+
+void wi_onnx_mark_inner_weight(const wi_onnx_import *n, wi_onnx_node *node, size_t k, wi_onnx_value *value) {
+    bool vector;
+    const int wide = wide_dims(value);
+    if (!is_place(n, node, k, true, &vector)) return;
+    value->is_weight = value->is_weight || (vector ? wide == 1 : wide > 0);
+    decide(n, value);
 }
 
 weft_status wi_onnx_mark_weights(wi_onnx_import *n) {
@@ -182,6 +208,6 @@ weft_status wi_onnx_mark_weights(wi_onnx_import *n) {
     mark_active(n);
     if (!n->options->tied) separate(n);
     WI_TRY(mark_places(n));
-    decide(n);
+    for (wi_onnx_value *value = n->values; value; value = value->hh.next) decide(n, value);
     return WEFT_OK;
 }
