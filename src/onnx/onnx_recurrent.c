@@ -1,113 +1,152 @@
-/* LSTM, GRU and RNN of ONNX. Gates have another order there: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). */
-#include "onnx/onnx_node.h"
+/* LSTM, GRU and RNN of ONNX. Gates have another order there: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). What Weft's scans
+ * do not have is built step by step (onnx_unrolled.c). */
+#include "onnx/onnx_recurrent.h"
+#include <math.h>
 #include <string.h>
 
 /* Which block of the file's weights comes at each place here. */
 static const int order_of_lstm[] = {0, 2, 3, 1}, order_of_gru[] = {1, 0, 2}, order_of_rnn[] = {0};
 
-typedef struct scan {
-    int gates;
-    const int *order;
-    int64_t hidden;
-    bool reset_first, time_major;
-} scan;
-
-/* Direction d of (directions, first + gates · hidden, ...), its blocks in the order that is wanted here. */
-static weft_tensor *gates_of(weft_tensor *all, const scan *s, int direction, int64_t first) {
-    weft_tensor *parts[4], *const own = weft_slice(all, 0, direction, direction + 1);
-    for (int g = 0; g < s->gates; g++) {
-        const int64_t begin = first + s->order[g] * s->hidden;
-        parts[g] = weft_slice(own, 1, begin, begin + s->hidden);
-    }
-    return weft_squeeze_axes(
-        s->gates > 1 ? weft_concat(parts, (size_t)s->gates, 1) : parts[0], (const int64_t[]){0, WEFT_END});
-}
-
-static bool has_usual_activations(wi_onnx_node *node, const char *const *usual, size_t count) {
-    const WiOnnx__AttributeProto *const own = wi_onnx_attribute(node, "activations");
-    for (size_t i = 0; own && i < own->n_strings; i++)
-        if (own->strings[i].len != strlen(usual[i % count]) ||
-            memcmp(own->strings[i].data, usual[i % count], own->strings[i].len) != 0)
-            return false;
-    return true;
-}
-
-/* What is not here has an error. */
-static bool is_supported(wi_onnx_import *n, wi_onnx_node *node) {
-    static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"}, *const gru[] = {"Sigmoid", "Tanh"},
-                             *const rnn[] = {"Tanh"}, *const relu[] = {"Relu"};
-    const char kind = node->op_type[0];
-    const bool usual = kind == 'L' ? has_usual_activations(node, lstm, 3)
-                       : kind == 'G'
-                           ? has_usual_activations(node, gru, 2)
-                           : has_usual_activations(node, rnn, 1) || has_usual_activations(node, relu, 1);
-    if (!usual)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its activations are not supported"), false;
-    if (wi_onnx_attribute(node, "clip") || wi_onnx_whole(node, "input_forget", 0) ||
-        (kind == 'L' && wi_onnx_has(node, 7)))
-        return wi_onnx_fail(
-                   n, node, WEFT_ERROR_UNSUPPORTED, "clip, input_forget and peepholes are not supported"),
-               false;
-    return true;
-}
-
-static weft_tensor *state_of(wi_onnx_import *n, wi_onnx_node *node, size_t index, int direction) {
-    if (!wi_onnx_has(node, index)) return NULL;
-    weft_tensor *const all = wi_onnx_get(n, node, index);
+/* Direction d of (directions, ...). */
+static weft_tensor *direction_of(weft_tensor *all, int direction) {
     return all ? weft_squeeze_axes(
                      weft_slice(all, 0, direction, direction + 1), (const int64_t[]){0, WEFT_END})
                : NULL;
 }
 
-/* One direction: y (T, N, H), h and c (N, H). */
-static weft_recurrent run(wi_onnx_import *n, wi_onnx_node *node, const scan *s, int direction, bool reverse) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0), *const w = wi_onnx_get(n, node, 1),
-                       *const r = wi_onnx_get(n, node, 2);
-    weft_tensor *const bias = wi_onnx_has(node, 3) ? wi_onnx_get(n, node, 3) : NULL;
-    weft_sequence_options options = {WEFT_SEQUENCE_OPTIONS_INIT, .reverse = reverse, .time_major = true,
-        .reset_first = s->gates == 3 && s->reset_first};
-    static const char *const relu[] = {"Relu"};
-    if (n->status != WEFT_OK) return (weft_recurrent){0};
-    const weft_recurrent_weights weights = {.weight_ih = gates_of(w, s, direction, 0),
-        .weight_hh = gates_of(r, s, direction, 0),
-        .bias_ih = bias ? gates_of(bias, s, direction, 0) : NULL,
-        .bias_hh = bias ? gates_of(bias, s, direction, s->gates * s->hidden) : NULL};
-    options.lengths = wi_onnx_has(node, 4) ? wi_onnx_get(n, node, 4) : NULL;
-    options.h0 = state_of(n, node, 5, direction);
-    options.relu = wi_onnx_attribute(node, "activations") && has_usual_activations(node, relu, 1);
-    if (s->gates == 4) options.c0 = state_of(n, node, 6, direction);
-    if (n->status != WEFT_OK) return (weft_recurrent){0};
-    return s->gates == 4   ? weft_lstm_with(x, &weights, &options)
-           : s->gates == 3 ? weft_gru_with(x, &weights, &options)
-                           : weft_rnn_with(x, &weights, &options);
+/* Blocks first .. first + gates of (directions, blocks · hidden, ...) in an order. */
+static weft_tensor *gates_of(
+    weft_tensor *all, const wi_onnx_scan *s, const int *order, int direction, int first) {
+    weft_tensor *parts[4], *const own = direction_of(all, direction);
+    for (int g = 0; g < s->gates; g++) {
+        const int64_t begin = (first + order[g]) * s->hidden;
+        parts[g] = weft_slice(own, 0, begin, begin + s->hidden);
+    }
+    return s->gates > 1 ? weft_concat(parts, (size_t)s->gates, 0) : parts[0];
 }
 
-/* y (T, directions, N, H), h and c (directions, N, H). */
-static weft_tensor *build_recurrent(wi_onnx_import *n, wi_onnx_node *node) {
+/* Has the direction the activations that Weft's scans have? */
+static bool has_usual_activations(const wi_onnx_scan *s, int direction) {
+    static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
+    const wi_onnx_activation *const own = s->activations[direction];
+    if (s->gates == 1) return strcmp(own[0].name, "Tanh") == 0 || strcmp(own[0].name, "Relu") == 0;
+    for (int i = 0; i < s->functions; i++)
+        if (strcmp(own[i].name, usual[i]) != 0) return false;
+    return true;
+}
+
+/* Reads the functions of each direction; alphas and betas belong to those which have any, one after the other. */
+static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
+    static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
+    const WiOnnx__AttributeProto *const names = wi_onnx_attribute(node, "activations"),
+                                        *const alphas = wi_onnx_attribute(node, "activation_alpha"),
+                                        *const betas = wi_onnx_attribute(node, "activation_beta");
+    const size_t count = (size_t)(s->functions * s->directions);
+    size_t alpha = 0, beta = 0;
+    if (names && names->n_strings > 0 && names->n_strings != count)
+        return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "it has %zu activations", names->n_strings), false;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = i % (size_t)s->functions;
+        wi_onnx_activation *const own = &s->activations[i / (size_t)s->functions][place];
+        const bool named = names && names->n_strings > 0;
+        const char *const name = named           ? (const char *)names->strings[i].data
+                                 : s->gates == 1 ? "Tanh"
+                                                 : usual[place];
+        if (!wi_onnx_find_activation(own, name, named ? names->strings[i].len : strlen(name)))
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its activation %zu is not known", i), false;
+        if (own->has_alpha && alphas && alpha < alphas->n_floats)
+            own->alpha = (double)alphas->floats[alpha++];
+        if (own->has_beta && betas && beta < betas->n_floats) own->beta = (double)betas->floats[beta++];
+        if (isnan(own->alpha) || isnan(own->beta))
+            return wi_onnx_fail(
+                       n, node, WEFT_ERROR_UNSUPPORTED, "its activation %zu needs an alpha or a beta", i),
+                   false;
+    }
+    return true;
+}
+
+static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
     const char kind = node->op_type[0];
-    const bool both = wi_onnx_says(node, "direction", "bidirectional"),
-               back = wi_onnx_says(node, "direction", "reverse");
-    const scan s = {kind == 'L'   ? 4
-                    : kind == 'G' ? 3
-                                  : 1,
-        kind == 'L'   ? order_of_lstm
-        : kind == 'G' ? order_of_gru
-                      : order_of_rnn,
-        wi_onnx_whole(node, "hidden_size", 0), wi_onnx_whole(node, "linear_before_reset", 0) == 0,
-        wi_onnx_whole(node, "layout", 0) == 0};
-    const size_t count = both ? 2 : 1;
+    const bool both = wi_onnx_says(node, "direction", "bidirectional");
+    *s = (wi_onnx_scan){.gates = kind == 'L'   ? 4
+                                 : kind == 'G' ? 3
+                                               : 1,
+        .functions = kind == 'L'   ? 3
+                     : kind == 'G' ? 2
+                                   : 1,
+        .directions = both ? 2 : 1,
+        .hidden = wi_onnx_whole(node, "hidden_size", 0),
+        .clip = wi_onnx_real(node, "clip", 0),
+        .reverse = wi_onnx_says(node, "direction", "reverse"),
+        .batch_first = wi_onnx_whole(node, "layout", 0) != 0,
+        .after = wi_onnx_whole(node, "linear_before_reset", 0) != 0,
+        .coupled = wi_onnx_whole(node, "input_forget", 0) != 0,
+        .x = wi_onnx_get(n, node, 0),
+        .w = wi_onnx_get(n, node, 1),
+        .r = wi_onnx_get(n, node, 2),
+        .bias = wi_onnx_optional(n, node, 3),
+        .lengths = wi_onnx_optional(n, node, 4),
+        .h = wi_onnx_optional(n, node, 5),
+        .c = kind == 'L' ? wi_onnx_optional(n, node, 6) : NULL,
+        .peepholes = kind == 'L' ? wi_onnx_optional(n, node, 7) : NULL};
+    if (n->status != WEFT_OK) return false;
+    if (weft_tensor_rank(s->x) != 3 || weft_tensor_rank(s->w) != 3 || weft_tensor_rank(s->r) != 3)
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "x, W and R are not of rank 3"), false;
+    if (s->hidden == 0) s->hidden = weft_tensor_dimension(s->r, 2);
+    if (s->hidden < 1 || weft_tensor_dimension(s->w, 1) != s->gates * s->hidden ||
+        weft_tensor_dimension(s->r, 1) != s->gates * s->hidden ||
+        weft_tensor_dimension(s->w, 0) != s->directions)
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its weights do not match hidden_size or direction"),
+               false;
+    /* With layout 1, states are (N, directions, H). */
+    if (s->batch_first && s->h) s->h = weft_swap_axes(s->h, 0, 1);
+    if (s->batch_first && s->c) s->c = weft_swap_axes(s->c, 0, 1);
+    return read_activations(s, n, node);
+}
+
+/* One direction by Weft's scan: y (T, N, H), or (N, T, H) with layout 1; h and c (N, H). */
+static weft_recurrent scan_direction(const wi_onnx_scan *s, int direction) {
+    const int *const order = s->gates == 4 ? order_of_lstm : s->gates == 3 ? order_of_gru : order_of_rnn;
+    const weft_recurrent_weights weights = {.weight_ih = gates_of(s->w, s, order, direction, 0),
+        .weight_hh = gates_of(s->r, s, order, direction, 0),
+        .bias_ih = s->bias ? gates_of(s->bias, s, order, direction, 0) : NULL,
+        .bias_hh = s->bias ? gates_of(s->bias, s, order, direction, s->gates) : NULL};
+    const weft_sequence_options options = {WEFT_SEQUENCE_OPTIONS_INIT,
+        .reverse = s->reverse || direction == 1, .time_major = !s->batch_first,
+        .reset_first = s->gates == 3 && !s->after,
+        .relu = s->gates == 1 && strcmp(s->activations[direction][0].name, "Relu") == 0,
+        .lengths = s->lengths, .h0 = direction_of(s->h, direction), .c0 = direction_of(s->c, direction)};
+    return s->gates == 4   ? weft_lstm_with(s->x, &weights, &options)
+           : s->gates == 3 ? weft_gru_with(s->x, &weights, &options)
+                           : weft_rnn_with(s->x, &weights, &options);
+}
+
+static bool scans(const wi_onnx_scan *s) {
+    bool usual = s->clip == 0 && !s->coupled && !s->peepholes;
+    for (int d = 0; d < s->directions; d++) usual = usual && has_usual_activations(s, d);
+    return usual;
+}
+
+/* y (T, directions, N, H), h and c (directions, N, H); with layout 1 (N, T, directions, H) and (N, directions, H). */
+static weft_tensor *build_recurrent(wi_onnx_import *n, wi_onnx_node *node) {
+    wi_onnx_scan s;
     weft_tensor *y[2], *h[2], *c[2];
-    if (!is_supported(n, node)) return NULL;
-    if (!s.time_major || s.hidden < 1)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs hidden_size, and layout 0");
-    for (size_t d = 0; d < count; d++) {
-        const weft_recurrent own = run(n, node, &s, (int)d, back || d == 1);
+    if (!read_scan(&s, n, node)) return NULL;
+    const bool scanned = scans(&s);
+    const int64_t steps = wi_onnx_fixed_size(s.x, s.batch_first ? 1 : 0);
+    if (!scanned && (steps < 1 || steps > WI_ONNX_MOST_STEPS))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+            "its activations, clip, input_forget or peepholes need a fixed number of at most %d time steps",
+            (int)WI_ONNX_MOST_STEPS);
+    for (int d = 0; d < s.directions; d++) {
+        const weft_recurrent own = scanned ? scan_direction(&s, d) : wi_onnx_unroll(&s, d, steps);
         if (!own.y) return NULL;
         y[d] = own.y, h[d] = own.h, c[d] = own.c;
     }
-    wi_onnx_set(n, node, 1, weft_stack(h, count, 0));
-    if (s.gates == 4) wi_onnx_set(n, node, 2, weft_stack(c, count, 0));
-    return weft_stack(y, count, 1);
+    const size_t count = (size_t)s.directions;
+    wi_onnx_set(n, node, 1, weft_stack(h, count, s.batch_first));
+    if (s.gates == 4) wi_onnx_set(n, node, 2, weft_stack(c, count, s.batch_first));
+    return weft_stack(y, count, s.batch_first ? 2 : 1);
 }
 
 const wi_onnx_op wi_onnx_recurrent_ops[] = {

@@ -78,22 +78,6 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     return op(x, (int)axis, wi_onnx_whole(node, "exclusive", 0) != 0, wi_onnx_whole(node, "reverse", 0) != 0);
 }
 
-/* The first element along the axis that is the maximum is 1, the others are 0; up to version 12 of all axes from `axis` on. */
-static weft_tensor *build_hardmax(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *x = wi_onnx_get(n, node, 0);
-    int64_t dims[WEFT_MAX_RANK];
-    if (!x) return NULL;
-    const bool old = n->version < 13;
-    const int rank = weft_tensor_rank(x),
-              axis = wi_onnx_axis(wi_onnx_whole(node, "axis", old ? 1 : -1), rank);
-    if (axis < 0 || axis >= rank) return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %d", axis);
-    wi_onnx_dims(x, dims);
-    x = old ? weft_flatten_axes(x, axis, rank - 1) : x;
-    const int64_t axes[] = {axis, WEFT_END}, classes = weft_tensor_dimension(x, axis);
-    weft_tensor *const one = weft_one_hot(weft_argmax_axes(x, axes, false), classes, WEFT_F32);
-    return old ? weft_reshape_shape(one, rank, dims) : weft_move_axis(one, -1, axis);
-}
-
 const wi_onnx_op wi_onnx_reduce_ops[] = {{"ReduceSum", .reduce = weft_sum_axes, .host = 1u << 1},
     {"ReduceMean", .reduce = weft_mean_axes, .host = 1u << 1},
     {"ReduceMax", .reduce = maximum_of, .host = 1u << 1},
@@ -105,5 +89,4 @@ const wi_onnx_op wi_onnx_reduce_ops[] = {{"ReduceSum", .reduce = weft_sum_axes, 
     {"ReduceLogSum", .reduce = log_of_sum, .host = 1u << 1},
     {"ReduceLogSumExp", .reduce = weft_logsumexp_axes, .host = 1u << 1}, {"ArgMax", .build = build_extreme},
     {"ArgMin", .build = build_extreme}, {"TopK", .build = build_top_k, .host = 1u << 1},
-    {"CumSum", .build = build_scan, .host = 1u << 1}, {"CumProd", .build = build_scan, .host = 1u << 1},
-    {"Hardmax", .build = build_hardmax}, {0}};
+    {"CumSum", .build = build_scan, .host = 1u << 1}, {"CumProd", .build = build_scan, .host = 1u << 1}, {0}};

@@ -5,7 +5,7 @@
 #include "base/file_read.h"
 #include "file_network.h"
 #include "graph/dtype.h"
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_types.h"
 #include "onnx/onnx_wire.h"
 #include "support/fixture.h"
 #include "support/mutate.h"
@@ -135,10 +135,10 @@ static void write_input(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numb
     free(data);
 }
 
-static bool is_near(double got, double wanted) {
+static bool is_near(double got, double wanted, bool half) {
     if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
     if (isinf(wanted)) return got == wanted;
-    return fabs(got - wanted) <= 1e-5 + 2e-4 * fabs(wanted);
+    return fabs(got - wanted) <= 1e-5 + (half ? 1e-3 : 2e-4) * fabs(wanted);
 }
 
 static bool is_right(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *wanted, const char *name) {
@@ -146,7 +146,9 @@ static bool is_right(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers
     void *const data = calloc(wanted->count + 1, format->size);
     const weft_status status = weft_plan_read(plan, tensor, data, wanted->count * format->size);
     size_t i = 0;
-    while (status == WEFT_OK && i < wanted->count && is_near(format->get(data, i), wanted->data[i])) i++;
+    while (status == WEFT_OK && i < wanted->count &&
+           is_near(format->get(data, i), wanted->data[i], wanted->type == WI_ONNX_FLOAT16))
+        i++;
     const bool right = status == WEFT_OK && i == wanted->count;
     if (status != WEFT_OK)
         print_error("%s: %s\n", name, weft_last_error());
@@ -245,7 +247,9 @@ static void try_case(int counts[3], const char *folder) {
 /* Cases that are left out, and why. */
 static const struct {
     const char *pattern, *reason;
-} left_out[] = {{"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"},
+} left_out[] = {{"test_averagepool_2d_ceil_last_window*", "its numbers have four digits"},
+    {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN"},
+    {"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"},
     {"test_adam_multiple", "the case's epsilon is not in its file"},
     {"test_qlinearmatmul_?D_int8_*", "the case's numbers wrap around, where ONNX's text says saturate"}};
 
@@ -312,8 +316,6 @@ static void test_errors(void **state) {
         WEFT_ERROR_FORMAT, build(WEFT_SOURCE_DIR "/README.md"), "README.md' is not an ONNX file");
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_bernoulli/model.onnx"),
         "model.onnx'", "not supported: Bernoulli");
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_lstm_with_peepholes/model.onnx"),
-        "(LSTM): clip, input_forget and peepholes");
 }
 
 /* Whether it is taken does not matter. */

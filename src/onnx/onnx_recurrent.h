@@ -1,0 +1,33 @@
+/* Recurrent operators of ONNX: what a node says, and sequences that are built step by step. */
+#ifndef WI_ONNX_RECURRENT_H
+#define WI_ONNX_RECURRENT_H
+
+#include "onnx/onnx_build.h"
+#include <weft/recurrent.h>
+
+/* WI_ONNX_MOST_STEPS: of what is built step by step. */
+enum { WI_ONNX_MOST_STEPS = 512 };
+
+typedef struct wi_onnx_activation {
+    const char *name;
+    bool has_alpha, has_beta;
+    double alpha, beta;
+} wi_onnx_activation;
+
+typedef struct wi_onnx_scan {
+    int gates, functions, directions; /* functions: activations of one direction */
+    int64_t hidden;
+    double clip; /* bound of what activations get; 0: none */
+    bool reverse, batch_first;
+    bool after;   /* GRU: the reset gate multiplies after the product */
+    bool coupled; /* LSTM: the forget gate is 1 - the input gate */
+    weft_tensor *x, *w, *r, *bias, *lengths, *h, *c, *peepholes; /* from `bias` on NULL: none */
+    wi_onnx_activation activations[2][3];
+} wi_onnx_scan;
+
+/* The activation of a name of some length, with its usual alpha and beta. False: there is none. */
+bool wi_onnx_find_activation(wi_onnx_activation *activation, const char *name, size_t length);
+/* One direction, with a node for each step: y (T, N, H), or (N, T, H) if the batch is first; h and c (N, H). */
+weft_recurrent wi_onnx_unroll(const wi_onnx_scan *scan, int direction, int64_t steps);
+
+#endif
