@@ -206,9 +206,10 @@ static const wi_onnx_op *find_op(const wi_onnx_op *list, const char *name) {
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
     static const wi_onnx_op *const standard[] = {wi_onnx_elementwise_ops, wi_onnx_activation_ops,
         wi_onnx_integer_ops, wi_onnx_reduce_ops, wi_onnx_index_ops, wi_onnx_block_ops, wi_onnx_quantised_ops,
-        wi_onnx_loss_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops, wi_onnx_conv_ops,
-        wi_onnx_pool_ops, wi_onnx_resize_ops, wi_onnx_sample_ops, wi_onnx_norm_ops, wi_onnx_attention_ops,
-        wi_onnx_einsum_ops, wi_onnx_host_ops, wi_onnx_control_ops, wi_onnx_sequence_ops};
+        wi_onnx_loss_ops, wi_onnx_signal_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops,
+        wi_onnx_conv_ops, wi_onnx_pool_ops, wi_onnx_resize_ops, wi_onnx_sample_ops, wi_onnx_norm_ops,
+        wi_onnx_attention_ops, wi_onnx_einsum_ops, wi_onnx_host_ops, wi_onnx_control_ops,
+        wi_onnx_sequence_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;

@@ -33,8 +33,8 @@ typedef struct wi_onnx_op {
 /* Each file of ops has a list, which ends with {0}. wi_onnx_microsoft_ops are those of the domain com.microsoft, wi_onnx_training_ops of ai.onnx.preview.training. */
 extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_onnx_integer_ops[],
     wi_onnx_reduce_ops[], wi_onnx_index_ops[], wi_onnx_block_ops[], wi_onnx_quantised_ops[],
-    wi_onnx_loss_ops[], wi_onnx_training_ops[], wi_onnx_layer_ops[], wi_onnx_movement_ops[],
-    wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
+    wi_onnx_loss_ops[], wi_onnx_signal_ops[], wi_onnx_training_ops[], wi_onnx_layer_ops[],
+    wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
 extern const wi_onnx_op wi_onnx_conv_ops[], wi_onnx_pool_ops[], wi_onnx_resize_ops[], wi_onnx_sample_ops[],
     wi_onnx_norm_ops[], wi_onnx_attention_ops[], wi_onnx_einsum_ops[], wi_onnx_host_ops[],
     wi_onnx_control_ops[], wi_onnx_sequence_ops[];

@@ -107,7 +107,7 @@ static weft_tensor *pool_padded(
 }
 
 static weft_tensor *pool(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, pooling kind) {
-    const double p = wi_onnx_real(node, "p", (double)wi_onnx_whole(node, "p", 2));
+    const double p = (double)wi_onnx_whole(node, "p", 2);
     wi_onnx_window w;
     if (!x || !wi_onnx_window_read(&w, n, node, x, NULL)) return NULL;
     if (kind == POOL_LP && !(p >= 1)) return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "p is below 1");
@@ -264,7 +264,7 @@ static weft_tensor *build_global_max(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_global_lp(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double p = wi_onnx_real(node, "p", (double)wi_onnx_whole(node, "p", 2));
+    const double p = (double)wi_onnx_whole(node, "p", 2);
     if (!x) return NULL;
     if (!(p >= 1)) return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "p is below 1");
     if (p == 2) return reduce_image(x, weft_norm_axes);
