@@ -4,6 +4,7 @@
 #include "show_warning.h"
 #include <stdio.h>
 #include <string.h>
+#include <weft/losses.h>
 #include <weft/train.h>
 
 #define TARGET "weft_target" /* the input that the loss compares with the network's output */

@@ -1,5 +1,4 @@
 /* See onnx_host_inputs.h: one walk from the last node to the first, since a node stands after those that compute its inputs. */
-#define HASH_NONFATAL_OOM 1 /* a name that finds no memory is not added, and has no table */
 #include "onnx/onnx_host_inputs.h"
 #include "onnx/onnx_node.h"
 #include <string.h>
@@ -23,8 +22,9 @@ static bool is_needed(const needed_set *set, const char *name) {
 }
 
 static void need(needed_set *set, const char *name) {
+    wi_arena *const arena = &set->arena;
     if (!name || !name[0] || is_needed(set, name)) return;
-    needed_name *const added = wi_arena_take(&set->arena, sizeof *added);
+    needed_name *const added = wi_arena_take(arena, sizeof *added);
     set->failed = set->failed || !added;
     if (!added) return;
     added->name = name;
