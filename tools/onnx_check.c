@@ -58,7 +58,7 @@ weft_status onnx_check(const onnx_options *options) {
     weft_context *contexts[2] = {NULL};
     onnx_results results[2] = {{0}};
     onnx_network network;
-    weft_status status = onnx_network_open(&network, options, false);
+    weft_status status = onnx_network_open(&network, options, ONNX_CLOSED);
     if (status == WEFT_OK) status = onnx_inputs_check_deciding(&network);
     if (status == WEFT_OK) status = onnx_network_close_sizes(&network);
     if (status == WEFT_OK) status = compute(&results[0], &network, &contexts[0], options);

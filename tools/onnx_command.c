@@ -35,6 +35,8 @@ static const struct onnx_command {
         "Sizes that the file leaves open are those of the arrays.\n"
         "  --input NAME=FILE.npy  array of an input\n"
         "  --random               draws the numbers of inputs that have no array\n"
+        "  --open                 loads the file for any batch and length, and plans for those of the "
+        "arrays\n"
         "  --output DIR           writes each output to DIR/NAME.npy\n"
         "  --repeat N             runs N times more and prints the time of a run\n" SHARED_OPTIONS},
     {"check", ONNX_CHECK, onnx_check,

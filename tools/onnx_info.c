@@ -269,7 +269,7 @@ static void show_model(const onnx_network *network) {
 
 weft_status onnx_info(const onnx_options *options) {
     onnx_network network;
-    weft_status status = onnx_network_open(&network, options, false);
+    weft_status status = onnx_network_open(&network, options, ONNX_CLOSED);
     if (status == WEFT_OK) {
         show_model(&network);
         show_interface(&network);

@@ -151,25 +151,6 @@ static weft_status take_size(onnx_network *n, const onnx_pair *pair) {
     return WEFT_OK;
 }
 
-/* Those of the options, then those of the arrays. */
-static weft_status take_sizes(onnx_network *n, bool batch) {
-    size_t most = n->options->sizes.count;
-    for (size_t i = 0; i < n->input_count; i++)
-        if (onnx_shape_of(n->inputs[i].info)) most += onnx_shape_of(n->inputs[i].info)->n_dim;
-    n->sizes = wi_arena_take(&n->arena, (most + 1) * sizeof *n->sizes);
-    if (!n->sizes) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < n->options->sizes.count; i++) WI_TRY(take_size(n, &n->options->sizes.of[i]));
-    for (size_t i = 0; i < n->input_count; i++) {
-        const onnx_input *const input = &n->inputs[i];
-        const WiOnnx__ShapeProto *const shape = onnx_shape_of(input->info);
-        if (!input->array.data || input->decides || !shape || shape->n_dim != (size_t)input->array.rank)
-            continue;
-        for (size_t axis = batch; axis < shape->n_dim; axis++)
-            if (onnx_is_open(shape->dim[axis])) WI_TRY(add_size(n, input, axis, input->array.dims[axis]));
-    }
-    return WEFT_OK;
-}
-
 /* Calls a function with each open dimension that has no size yet. */
 static weft_status walk_open(onnx_network *n,
     weft_status (*visit)(onnx_network *n, size_t input, size_t axis, void *user), void *user) {
@@ -183,6 +164,63 @@ static weft_status walk_open(onnx_network *n,
         }
     }
     return WEFT_OK;
+}
+
+/* Is the name that of an open first axis, which the loader takes as the batch? */
+static bool is_batch(onnx_network *n, const char *name) {
+    for (size_t i = 0; i < n->input_count; i++) {
+        const WiOnnx__ShapeProto *const shape = onnx_shape_of(n->inputs[i].info);
+        const bool open = shape && shape->n_dim > 0 && onnx_is_open(shape->dim[0]);
+        const char *const first = open && !n->inputs[i].decides ? size_name(n, &n->inputs[i], 0) : NULL;
+        if (first && strcmp(first, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The names of open dimensions that are not the batch. */
+typedef struct other_names {
+    const char *first;
+    bool several;
+} other_names;
+
+static weft_status note_other(onnx_network *n, size_t input, size_t axis, void *user) {
+    other_names *const names = user;
+    const char *const name = size_name(n, &n->inputs[input], axis);
+    if (is_batch(n, name)) return WEFT_OK;
+    names->several = names->several || (names->first && strcmp(names->first, name) != 0);
+    names->first = name;
+    return WEFT_OK;
+}
+
+/* Which open dimensions stay open. */
+typedef struct kept_sizes {
+    bool batch;
+    const char *length; /* the name of one; NULL: none */
+} kept_sizes;
+
+static weft_status take_from_array(onnx_network *n, size_t input, size_t axis, void *user) {
+    const kept_sizes *const kept = user;
+    const weft_npy_array *const array = &n->inputs[input].array;
+    const char *const name = size_name(n, &n->inputs[input], axis);
+    if (!array->data || (size_t)array->rank != onnx_shape_of(n->inputs[input].info)->n_dim) return WEFT_OK;
+    if (kept->batch && is_batch(n, name)) return WEFT_OK;
+    if (kept->length && strcmp(kept->length, name) == 0) return WEFT_OK;
+    return add_size(n, &n->inputs[input], axis, array->dims[axis]);
+}
+
+/* Those of the options, then those of the arrays. */
+static weft_status take_sizes(onnx_network *n, onnx_open open) {
+    size_t most = n->options->sizes.count;
+    other_names others = {0};
+    for (size_t i = 0; i < n->input_count; i++)
+        if (onnx_shape_of(n->inputs[i].info)) most += onnx_shape_of(n->inputs[i].info)->n_dim;
+    n->sizes = wi_arena_take(&n->arena, (most + 1) * sizeof *n->sizes);
+    if (!n->sizes) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < n->options->sizes.count; i++) WI_TRY(take_size(n, &n->options->sizes.of[i]));
+    WI_TRY(walk_open(n, note_other, &others));
+    const bool length = open == ONNX_OPEN && !others.several;
+    kept_sizes kept = {open != ONNX_CLOSED, length ? others.first : NULL};
+    return walk_open(n, take_from_array, &kept);
 }
 
 static weft_status close_first(onnx_network *n, size_t input, size_t axis, void *user) {
@@ -224,14 +262,14 @@ static weft_status take_values(onnx_network *n) {
     return WEFT_OK;
 }
 
-weft_status onnx_network_open(onnx_network *n, const onnx_options *options, bool batch) {
+weft_status onnx_network_open(onnx_network *n, const onnx_options *options, onnx_open open) {
     *n = (onnx_network){.options = options};
     wi_arena_init(&n->arena, NULL);
     WI_TRY(wi_onnx_file_open(&n->file, options->path, &(wi_onnx_place){0}));
     WI_TRY(add_inputs(n));
     WI_TRY(take_arrays(n, &options->inputs, load_array));
     WI_TRY(take_arrays(n, &options->values, read_numbers));
-    WI_TRY(take_sizes(n, batch));
+    WI_TRY(take_sizes(n, open));
     return take_values(n);
 }
 

@@ -30,9 +30,16 @@ typedef struct onnx_network {
     weft_onnx_model *model;
 } onnx_network;
 
-/* Reads the file and the arrays of --input and --value, and takes sizes from them, except those of first axes if `batch` is
- * true: these stay open. The options must outlive the network. onnx_network_clear also after an error. */
-weft_status onnx_network_open(onnx_network *network, const onnx_options *options, bool batch);
+/* Which sizes that the file leaves open stay open, as plans choose them, and are not taken from the arrays. */
+typedef enum onnx_open {
+    ONNX_CLOSED,     /* none */
+    ONNX_OPEN_BATCH, /* those of first axes */
+    ONNX_OPEN        /* also one other size, if there is only one */
+} onnx_open;
+
+/* Reads the file and the arrays of --input and --value, and takes sizes from them. The options must outlive the network.
+ * onnx_network_clear also after an error. */
+weft_status onnx_network_open(onnx_network *network, const onnx_options *options, onnx_open open);
 /* Gives every open dimension a size: 1 for a first axis. WEFT_ERROR_ARGUMENT: lists the dimensions that need a --size. */
 weft_status onnx_network_close_sizes(onnx_network *network);
 /* Builds the network in a new graph, in place of the graph that was built before. */

@@ -22,6 +22,7 @@ static const struct option_rule {
     {"--size", ANY, PAIR, offsetof(onnx_options, sizes), NULL},
     {"--device", ANY, TEXT, offsetof(onnx_options, device), NULL},
     {"--random", ONNX_RUN, FLAG, offsetof(onnx_options, random), NULL},
+    {"--open", ONNX_RUN, FLAG, offsetof(onnx_options, open), NULL},
     {"--output", ONNX_RUN, TEXT, offsetof(onnx_options, output), NULL},
     {"--repeat", ONNX_RUN, WHOLE, offsetof(onnx_options, repeat), NULL},
     {"--target", ONNX_TRAIN, PAIR, offsetof(onnx_options, targets), NULL},

@@ -24,6 +24,7 @@ typedef struct onnx_options {
     onnx_pairs sizes;          /* of open dimensions */
     bool random;
     /* run */
+    bool open; /* sizes stay open when the network is loaded */
     const char *output;
     int64_t repeat;
     /* train */

@@ -1,6 +1,8 @@
 /* See onnx_results.h. */
 #include "onnx_results.h"
 #include "graph/dtype.h"
+#include "graph/shape.h"
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,12 +69,45 @@ weft_status onnx_inputs_check_deciding(const onnx_network *network) {
         network, true, "needs --input or --value for these inputs, which decide shapes or conditions:");
 }
 
+/* ---- the plan ---- */
+
+/* The sizes of a plan; 1 and 0 where the network has none. */
+typedef struct plan_sizes {
+    int64_t batch, length;
+} plan_sizes;
+
+/* Open sizes are those of the arrays. */
+static plan_sizes sizes_of(const onnx_network *network) {
+    plan_sizes sizes = {1, 0};
+    for (size_t i = 0; i < network->input_count; i++) {
+        const onnx_input *const input = &network->inputs[i];
+        for (int d = 0; input->tensor && d < input->array.rank; d++) {
+            const int64_t dim = weft_tensor_dimension(input->tensor, d);
+            if (dim == WEFT_BATCH) sizes.batch = input->array.dims[d];
+            if (dim == WEFT_LENGTH) sizes.length = input->array.dims[d];
+        }
+    }
+    return sizes;
+}
+
+/* The shape of a tensor in a plan. */
+static int read_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *tensor, const plan_sizes *sizes) {
+    const int64_t symbol = weft_tensor_graph(tensor)->length_symbol;
+    const int64_t length = symbol == WI_BATCH_SYMBOL ? sizes->batch : sizes->length;
+    const int rank = weft_tensor_rank(tensor);
+    for (int d = 0; d < rank; d++) {
+        const int64_t dim = weft_tensor_dimension(tensor, d),
+                      known = symbol ? wi_at_length(dim, symbol, length) : dim;
+        dims[d] = known < 0 ? -known * sizes->batch : known;
+    }
+    return rank;
+}
+
 /* Is the array's shape that of the input? */
-static weft_status check_shape(const onnx_input *input) {
+static weft_status check_shape(const onnx_input *input, const plan_sizes *sizes) {
     char given[ONNX_SHAPE_TEXT], wanted[ONNX_SHAPE_TEXT];
     int64_t dims[WEFT_MAX_RANK];
-    const int rank = weft_tensor_rank(input->tensor);
-    for (int d = 0; d < rank; d++) dims[d] = weft_tensor_dimension(input->tensor, d);
+    const int rank = read_shape(dims, input->tensor, sizes);
     if (rank == input->array.rank && memcmp(dims, input->array.dims, (size_t)rank * sizeof *dims) == 0)
         return WEFT_OK;
     WI_FAIL(WEFT_ERROR_SHAPE, "the array of '%s' has the shape %s, but the input has the shape %s",
@@ -80,15 +115,15 @@ static weft_status check_shape(const onnx_input *input) {
         onnx_shape_text(wanted, rank, dims));
 }
 
-/* ---- the plan ---- */
-
-static weft_status add_result(onnx_result *result, const char *name, weft_tensor *tensor) {
-    *result =
-        (onnx_result){.tensor = tensor, .dtype = weft_tensor_dtype(tensor), .rank = weft_tensor_rank(tensor)};
+static weft_status add_result(
+    onnx_result *result, const char *name, weft_tensor *tensor, const plan_sizes *sizes) {
+    *result = (onnx_result){.tensor = tensor, .dtype = weft_tensor_dtype(tensor), .count = 1};
     result->name = wi_copy_string(NULL, name);
-    result->count = 1;
+    result->rank = read_shape(result->dims, tensor, sizes);
     for (int d = 0; d < result->rank; d++) {
-        result->dims[d] = weft_tensor_dimension(tensor, d);
+        if (result->dims[d] < 1)
+            WI_FAIL(WEFT_ERROR_SHAPE, "the output '%s' has an axis of %lld elements at these sizes", name,
+                (long long)result->dims[d]);
         result->count *= (size_t)result->dims[d];
     }
     result->bytes = result->count * weft_dtype_size(result->dtype);
@@ -96,11 +131,11 @@ static weft_status add_result(onnx_result *result, const char *name, weft_tensor
     return result->name && result->data ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-static weft_status add_values(onnx_results *r, const onnx_network *network) {
+static weft_status add_values(onnx_results *r, const onnx_network *network, const plan_sizes *sizes) {
     for (size_t i = 0; i < network->input_count; i++) {
         const onnx_input *const input = &network->inputs[i];
         if (!input->tensor) continue;
-        WI_TRY(check_shape(input));
+        WI_TRY(check_shape(input, sizes));
         r->values[r->value_count++] = weft_value_in(input->tensor, input->array.data, input->array.bytes);
     }
     for (size_t i = 0; i < r->count; i++) {
@@ -108,19 +143,21 @@ static weft_status add_values(onnx_results *r, const onnx_network *network) {
         if (!tensor)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "the output '%s' is no tensor of the graph",
                 weft_onnx_output_name(network->model, i));
-        WI_TRY(add_result(&r->all[i], weft_onnx_output_name(network->model, i), tensor));
+        WI_TRY(add_result(&r->all[i], weft_onnx_output_name(network->model, i), tensor, sizes));
         r->values[r->value_count++] = (weft_value){tensor, r->all[i].data, r->all[i].bytes};
     }
     return WEFT_OK;
 }
 
 weft_status onnx_results_open(onnx_results *r, const onnx_network *network) {
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
+    const plan_sizes sizes = sizes_of(network);
+    const weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .batch = sizes.batch, .length = sizes.length, .inference = true};
     *r = (onnx_results){.count = weft_onnx_output_count(network->model)};
     weft_tensor **const tensors = wi_allocate_array(NULL, r->count + 1, sizeof *tensors);
     r->all = wi_allocate_array(NULL, r->count + 1, sizeof *r->all);
     r->values = wi_allocate_array(NULL, r->count + network->input_count + 1, sizeof *r->values);
-    weft_status status = tensors && r->all && r->values ? add_values(r, network) : WEFT_ERROR_MEMORY;
+    weft_status status = tensors && r->all && r->values ? add_values(r, network, &sizes) : WEFT_ERROR_MEMORY;
     for (size_t i = 0; status == WEFT_OK && i < r->count; i++) tensors[i] = r->all[i].tensor;
     if (status == WEFT_OK) status = weft_plan_create(&r->plan, tensors, r->count, &options);
     wi_release(NULL, tensors);

@@ -31,7 +31,7 @@ weft_status onnx_inputs_check(const onnx_network *network);
 /* WEFT_ERROR_ARGUMENT: lists the inputs whose values decide shapes, and that have no array; for before the network is built. */
 weft_status onnx_inputs_check_deciding(const onnx_network *network);
 
-/* A plan for inference of a network that was built with all sizes; onnx_results_clear also after an error. Names and numbers of the
+/* A plan for inference at the sizes of the arrays; onnx_results_clear also after an error. Names and numbers of the
  * results outlive the network. */
 weft_status onnx_results_open(onnx_results *results, const onnx_network *network);
 /* Writes the inputs, runs the plan once, and reads the outputs. */

@@ -64,7 +64,7 @@ weft_status onnx_run(const onnx_options *options) {
     const weft_context_options device = {TOOL_CONTEXT_OPTIONS_INIT, .device = options->device};
     weft_context *context = NULL;
     onnx_network network;
-    weft_status status = onnx_network_open(&network, options, false);
+    weft_status status = onnx_network_open(&network, options, options->open ? ONNX_OPEN : ONNX_CLOSED);
     if (status == WEFT_OK) status = onnx_inputs_check_deciding(&network);
     if (status == WEFT_OK && options->random) status = onnx_network_close_sizes(&network);
     if (status == WEFT_OK) status = weft_context_create(&context, &device);

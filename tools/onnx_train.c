@@ -140,7 +140,7 @@ weft_status onnx_train(const onnx_options *options) {
         WI_FAIL(WEFT_ERROR_ARGUMENT, "one --target OUTPUT=FILE.npy is required; see weft onnx train --help");
     if (options->onnx) WI_TRY(weft_output_check(options->onnx));
     if (options->weights) WI_TRY(weft_output_check(options->weights));
-    weft_status status = onnx_network_open(&network, options, true);
+    weft_status status = onnx_network_open(&network, options, ONNX_OPEN_BATCH);
     if (status == WEFT_OK) status = weft_context_create(&context, &device);
     if (status == WEFT_OK) status = train(&network, context, options);
     onnx_network_clear(&network);
