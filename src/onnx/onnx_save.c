@@ -1,5 +1,5 @@
-/* weft_onnx_save: walks from the outputs to the inputs, and writes every node by the row of its op. A node without a row is replaced by the
- * nodes that plans replace it by in inference, until all have rows. */
+/* weft_onnx_save: walks from the outputs to the inputs, and writes every node by the row of its op. A composite without a row is first replaced
+ * by the nodes by which plans for inference replace it. */
 #include "onnx/onnx_save.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
@@ -62,7 +62,7 @@ static weft_status list_input(wi_export *e, const weft_tensor *x) {
         e->arena.allocator, (void **)&e->inputs, &e->input_capacity, e->input_count + 1, sizeof *e->inputs));
     size_t at = e->input_count++;
     for (; at > 0 && e->inputs[at - 1].tensor->id > x->id; at--) e->inputs[at] = e->inputs[at - 1];
-    e->inputs[at] = (wi_export_port){NULL, x};
+    e->inputs[at] = (wi_export_port){.tensor = x};
     return WEFT_OK;
 }
 
@@ -114,13 +114,19 @@ static const char *name_of(const wi_export *e, const weft_tensor *x, const char 
     return name && *name ? name : otherwise;
 }
 
-/* Notes the names of the file that tensors come from. */
+/* Notes the names of the file that tensors come from. An input keeps its name if other values of the file are the same tensor. */
 static weft_status take_names(wi_export *e) {
-    const wi_onnx_import *const from = e->options.from ? wi_onnx_import_of(e->options.from) : NULL;
-    if (from && from->graph != e->graph)
+    const weft_onnx_model *const from = e->options.from;
+    const wi_onnx_import *const import = from ? wi_onnx_import_of(from) : NULL;
+    if (import && import->graph != e->graph)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the model `from` belongs to another graph");
-    for (const wi_onnx_value *v = from ? from->values : NULL; v; v = v->hh.next)
+    for (const wi_onnx_value *v = import ? import->values : NULL; v; v = v->hh.next)
         if (v->tensor && v->tensor->id < e->entry_capacity) wi_export_entry_of(e, v->tensor)->name = v->name;
+    for (size_t i = 0; i < weft_onnx_input_count(from); i++) {
+        const weft_tensor *const input = weft_onnx_input(from, i);
+        if (input && input->id < e->entry_capacity)
+            wi_export_entry_of(e, input)->name = weft_onnx_input_name(from, i);
+    }
     return WEFT_OK;
 }
 
@@ -133,6 +139,25 @@ static weft_status write_inputs(wi_export *e) {
         port->value->needed = true;
         wi_export_entry_of(e, port->tensor)->value = port->value;
     }
+    return WEFT_OK;
+}
+
+/* Outputs get their names before the values between nodes. */
+static weft_status name_output(wi_export *e, weft_tensor *x, size_t index) {
+    const char *const *const names = e->options.output_names;
+    char usual[32];
+    snprintf(usual, sizeof usual, "output%zu", index);
+    const char *wanted = name_of(e, x, usual);
+    for (size_t i = 0; i < weft_onnx_output_count(e->options.from); i++)
+        if (weft_onnx_output(e->options.from, i) == x) wanted = weft_onnx_output_name(e->options.from, i);
+    if (names) wanted = names[index];
+    if (!wanted) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: output_names[%zu] is NULL", index);
+    const char *const name = wi_export_name(e, wanted);
+    if (!name) return WEFT_ERROR_MEMORY;
+    if (names && strcmp(name, wanted) != 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the name '%s' of output %zu is that of another value",
+            wanted, index);
+    e->outputs[index] = (wi_export_port){.tensor = x, .name = name};
     return WEFT_OK;
 }
 
@@ -164,6 +189,7 @@ static void write_node(wi_export *e, weft_tensor *y) {
     }
     wi_export_value *const made = entry->value ? entry->value : entry->first;
     entry->is_missing = !made;
+    if (!made && e->status == WEFT_OK) wi_export_refuse(e, y, "");
     const char *const name = name_of(e, y, NULL);
     if (made && name && made->maker && !made->name) made->name = wi_export_name(e, name);
 }
@@ -177,7 +203,6 @@ static bool reads_missing(const wi_export *e, const weft_tensor *y) {
 }
 
 static weft_status write_nodes(wi_export *e) {
-    WI_TRY(write_inputs(e));
     for (size_t i = 0; i < e->order_count && e->status == WEFT_OK; i++) {
         if (reads_missing(e, e->order[i]))
             wi_export_entry_of(e, e->order[i])->is_missing = true;
@@ -193,27 +218,14 @@ static weft_status write_nodes(wi_export *e) {
 
 /* ---- outputs ---- */
 
-/* An output of the file is made by a node, under its own name. */
-static weft_status write_output(wi_export *e, weft_tensor *x, size_t index) {
-    const char *const *const names = e->options.output_names;
-    char usual[32];
-    snprintf(usual, sizeof usual, "output%zu", index);
-    wi_export_value *value = wi_export_of(e, x);
-    const char *wanted = name_of(e, x, usual);
-    for (size_t i = 0; i < weft_onnx_output_count(e->options.from); i++)
-        if (weft_onnx_output(e->options.from, i) == x) wanted = weft_onnx_output_name(e->options.from, i);
-    if (names) wanted = names[index];
-    if (!wanted) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: output_names[%zu] is NULL", index);
-    if (value && (!value->maker || value->needed || (value->name && strcmp(value->name, wanted) != 0)))
-        value = wi_export_one(e, "Identity", value);
+/* An output of the file is computed by a node. */
+static weft_status write_output(wi_export *e, wi_export_port *port) {
+    wi_export_value *value = wi_export_of(e, (weft_tensor *)port->tensor);
+    if (value && (!value->maker || value->needed)) value = wi_export_one(e, "Identity", value);
     if (!value) return e->status == WEFT_OK ? WEFT_ERROR_MEMORY : e->status;
-    if (!value->name) value->name = wi_export_name(e, wanted);
-    if (!value->name) return WEFT_ERROR_MEMORY;
-    if (names && strcmp(value->name, wanted) != 0)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_onnx_save: the name '%s' of output %zu is that of another value",
-            wanted, index);
+    value->name = port->name;
     value->needed = true;
-    e->outputs[index] = (wi_export_port){value, x};
+    port->value = value;
     return WEFT_OK;
 }
 
@@ -270,8 +282,10 @@ static weft_status save(wi_export *e, const char *path, weft_tensor *const *outp
     if (!e->outputs || !e->known) return WEFT_ERROR_MEMORY;
     WI_TRY(order_nodes(e, outputs));
     WI_TRY(take_names(e));
+    WI_TRY(write_inputs(e));
+    for (size_t i = 0; i < e->output_count; i++) WI_TRY(name_output(e, outputs[i], i));
     WI_TRY(write_nodes(e));
-    for (size_t i = 0; i < e->output_count; i++) WI_TRY(write_output(e, outputs[i], i));
+    for (size_t i = 0; i < e->output_count; i++) WI_TRY(write_output(e, &e->outputs[i]));
     WI_TRY(mark_needed(e));
     WI_TRY(e->status);
     return wi_export_write(e, path);

@@ -1,7 +1,9 @@
-/* Saving graphs as ONNX files. wi_export collects the values and nodes of a file while it walks through a graph (onnx_save_values.c);
- * tables say how ops of Weft are written in ONNX (onnx_save_layers.c and its neighbours); onnx_save_file.c writes the file.
+/* Saving graphs as ONNX files. weft_onnx_save (onnx_save.c) walks through a graph and collects the values and nodes of the file in a wi_export.
+ * Tables of rows say how each op of Weft is written in ONNX (onnx_save_elementwise.c, _movement.c, _layers.c, _images.c and _recurrent.c); their
+ * functions create values and nodes (onnx_save_values.c). What no output depends on is left out in the end, so that these functions
+ * may create more than is needed. onnx_save_file.c writes the file.
  *
- * After an error, functions that return a value return NULL and do nothing if they are given NULL, and `status` is the first error. */
+ * Functions that return a value return NULL after an error and if an input is NULL; `status` is the first error. */
 #ifndef WI_ONNX_SAVE_H
 #define WI_ONNX_SAVE_H
 
@@ -51,14 +53,16 @@ typedef struct wi_export_stored {
 typedef struct wi_export_port {
     wi_export_value *value;
     const weft_tensor *tensor;
+    const char *name; /* of an output */
 } wi_export_port;
 
 /* What the file has for a tensor. */
 typedef struct wi_export_entry {
     weft_tensor *to;        /* the tensor that is written in its place; NULL: itself */
     wi_export_value *value; /* NULL: not computed yet */
-    wi_export_value *first; /* the same with the last axis moved behind the first one, as ONNX has images */
-    const char *name;       /* in the file that the tensor comes from; NULL: none */
+    wi_export_value *
+        first; /* the tensor with its last axis moved behind the first one, as ONNX has images; a recurrent op: its node */
+    const char *name; /* in the file that the tensor comes from; NULL: none */
     bool visited, is_missing;
 } wi_export_entry;
 
@@ -161,7 +165,7 @@ wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x);
 typedef struct wi_export_row {
     const wi_op *op;
     const char *name; /* the op of ONNX; without `emit` and `rewrite`, it has the same inputs */
-    const wi_export_attribute *with; /* its attributes; NULL: none */
+    const wi_export_attribute *with; /* attributes of the op of ONNX; NULL: none */
     size_t axis;   /* WI_AXIS: its attribute "axis" is this field of the attributes of Weft */
     int since;     /* the first opset that has it */
     bool is_image; /* `emit` returns what wi_export_first does, instead of what wi_export_of does */

@@ -145,17 +145,25 @@ static weft_tensor *adaptive_parts(weft_tensor *y) {
 
 /* ---- resampling ---- */
 
-/* Is the ratio of sizes, from which ONNX computes, the scale of the node, and do both choose the same elements? */
+/* Do n elements and their scale give the same element for each of m that ONNX's formula gives, in float32? Other formulas may round
+ * otherwise, unless one size divides the other. */
+static bool chooses_alike(int64_t n, int64_t m, float scale) {
+    const float ratio = (float)m / (float)n;
+    bool alike = m % n == 0 || n % m == 0;
+    for (int64_t o = 0; alike && o < m; o++) alike = floorf((float)o / ratio) == floorf((float)o * scale);
+    return alike;
+}
+
+/* Is the scale of the node the ratio of sizes, from which ONNX computes? */
 static bool is_ratio(const wi_export *e, const weft_tensor *y) {
     const wi_resample_attributes *const a = &y->attributes->resample;
     const int axes = y->shape.rank - 2;
-    for (int i = 0; i < axes; i++) {
+    if (!is_fixed_image(e, y)) return false;
+    for (int i = 0; i < axes && a->mode != WI_RESAMPLE_LINEAR_CORNERS; i++) {
         const int64_t n = y->inputs[0]->shape.dims[1 + i], m = y->shape.dims[1 + i];
-        if (wi_export_is_open(e, n) || wi_export_is_open(e, m)) return false;
-        const bool whole = a->mode != WI_RESAMPLE_NEAREST || m % n == 0 || n % m == 0;
-        if (a->mode != WI_RESAMPLE_LINEAR_CORNERS &&
-            (!whole || a->scale[i + 3 - axes] != (float)n / (float)m))
-            return false;
+        const float scale = a->scale[i + 3 - axes];
+        if (scale != (float)n / (float)m) return false;
+        if (a->mode == WI_RESAMPLE_NEAREST && !chooses_alike(n, m, scale)) return false;
     }
     return true;
 }

@@ -31,15 +31,22 @@ static weft_tensor *sliced(const wi_export *e, weft_tensor *x, int64_t start, in
     return input_of(e, x, 0);
 }
 
-/* The bias is one vector, or the sum of both; of a GRU, the second is a slice of a vector and padded with zeros. */
-static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last) {
-    const bool both = sum && sum->op == &wi_op_add, only_hidden = last && sum && sum->op == &wi_op_dilate;
+static bool is_bias(const layer *l, const weft_tensor *x) {
+    return x->shape.rank == 1 && x->shape.dims[0] == l->gates * l->units;
+}
+
+/* The bias is one vector, or the sum of both. Of a GRU that multiplies the last gate's second bias by r, this gate is apart (`last`), and the
+ * other gates of the second bias are padded with zeros; without it, a sum is one bias that the caller has added up. */
+static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last, wi_cell cell) {
+    const bool both = sum && sum->op == &wi_op_add && (last || cell != WI_CELL_GRU) &&
+                      is_bias(l, sum->inputs[0]) && is_bias(l, sum->inputs[1]);
+    const bool only_hidden = last && sum && sum->op == &wi_op_dilate;
     l->bias = both ? input_of(e, sum, 0) : only_hidden ? NULL : sum;
     l->bias_hidden = both ? input_of(e, sum, 1) : only_hidden ? sum : NULL;
     if (!last) return true;
     const weft_tensor *const padded = l->bias_hidden;
     l->bias_hidden = sliced(e, last, 2 * l->units, l->units);
-    return padded && padded->op == &wi_op_dilate && l->bias_hidden &&
+    return padded && padded->op == &wi_op_dilate && l->bias_hidden && is_bias(l, l->bias_hidden) &&
            sliced(e, input_of(e, padded, 0), 0, 2 * l->units) == l->bias_hidden;
 }
 
@@ -59,7 +66,7 @@ static bool find_layer(const wi_export *e, layer *l, const weft_tensor *y) {
     const wi_shape *const shape = &y->inputs[WI_SCAN_X]->shape;
     const wi_shape wanted = {.rank = 3, .dims = {shape->dims[0], shape->dims[1], l->w->shape.dims[1]}};
     return wi_shape_equal(&l->x->shape, &wanted) &&
-           find_biases(e, l, bias, last ? wi_export_resolve(e, last) : NULL);
+           find_biases(e, l, bias, last ? wi_export_resolve(e, last) : NULL, wi_cell_of(y));
 }
 
 /* ---- weights ---- */

@@ -40,14 +40,17 @@ static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count)
     return found;
 }
 
+/* The map has how often a name was wanted. */
 const char *wi_export_name(wi_export *e, const char *wanted) {
     char text[512];
+    int *count = NULL;
     snprintf(text, sizeof text, "%s", wanted);
-    for (int i = 2;; i++) {
+    for (;;) {
         void **const found = find(e, KEY_NAME, text, strlen(text));
         if (!found) return NULL;
-        if (!*found) return *found = wi_arena_string(&e->arena, text);
-        snprintf(text, sizeof text, "%.*s_%d", (int)sizeof text - 16, wanted, i);
+        if (!*found) return (*found = take(e, sizeof(int))) ? wi_arena_string(&e->arena, text) : NULL;
+        if (!count) count = *found;
+        snprintf(text, sizeof text, "%.*s_%d", (int)sizeof text - 16, wanted, ++*count + 1);
     }
 }
 

@@ -118,6 +118,11 @@ static weft_tensor *dropped(weft_graph *g) {
     return weft_linear(weft_dropout(weft_relu(weft_linear(weft_flatten(image(g)), 12)), 0.5f), 3);
 }
 
+/* A weight that is written in several portions. */
+static weft_tensor *large_weight(weft_graph *g) {
+    return weft_linear(weft_input(g, "x0", WEFT_F32, 4500), 1000);
+}
+
 /* ---- norms ---- */
 
 static weft_tensor *norm_groups(weft_graph *g) {
@@ -174,6 +179,29 @@ static weft_tensor *gru_reset_first(weft_graph *g) {
     return weft_gru(
         sequence(g), 4, &(weft_recurrent_options){WEFT_RECURRENT_OPTIONS_INIT, .reset_first = true})
         .y;
+}
+/* Weights and biases that are computed; a sum is one bias. */
+static weft_tensor *scan_computed(weft_graph *g, bool hidden, bool gru) {
+    const int64_t lines = gru ? 12 : 16;
+    const weft_initialiser init = weft_init_uniform(-1, 1);
+    weft_tensor *const a = weft_parameter(g, "a", init, lines), *const b =
+                                                                    weft_parameter(g, "b", init, lines);
+    const weft_recurrent_weights w = {.weight_ih = weft_tanh(weft_parameter(g, "w", init, lines, 6)),
+        .weight_hh = weft_tanh(weft_parameter(g, "r", init, lines, 4)),
+        .bias_ih = weft_add(a, b),
+        .bias_hh = hidden ? weft_mul(a, b) : NULL};
+    const weft_recurrent r =
+        gru ? weft_gru_with(sequence(g), &w, NULL) : weft_lstm_with(sequence(g), &w, NULL);
+    return r.y;
+}
+static weft_tensor *gru_one_bias(weft_graph *g) {
+    return scan_computed(g, false, true);
+}
+static weft_tensor *gru_computed(weft_graph *g) {
+    return scan_computed(g, true, true);
+}
+static weft_tensor *lstm_computed(weft_graph *g) {
+    return scan_computed(g, true, false);
 }
 static weft_tensor *rnn_relu(weft_graph *g) {
     return weft_rnn(
@@ -284,15 +312,18 @@ const save_network save_networks[] = {{"conv_plain", conv_plain, 0, 0, false},
     {"linear_corners", linear_corners, 0, 0, false}, {"linear_line", linear_line, 0, 0, false},
     {"response_odd", response_odd, 0, 0, false}, {"response_even", response_even, 0, 0, false},
     {"shuffle", shuffle, 0, 0, false}, {"dropped", dropped, 0, 0, false},
-    {"norm_groups", norm_groups, 0, 0, false}, {"norm_groups_plain", norm_groups_plain, 0, 0, false},
-    {"norm_instance", norm_instance, 0, 0, false}, {"norm_batch_of_batch", norm_batch_of_batch, 0, 0, false},
+    {"large_weight", large_weight, 0, 0, false}, {"norm_groups", norm_groups, 0, 0, false},
+    {"norm_groups_plain", norm_groups_plain, 0, 0, false}, {"norm_instance", norm_instance, 0, 0, false},
+    {"norm_batch_of_batch", norm_batch_of_batch, 0, 0, false},
     {"norm_batch_flat", norm_batch_flat, 0, 0, false}, {"norm_layer", norm_layer, 0, 0, false},
     {"norm_layer_plain", norm_layer_plain, 0, 0, false}, {"norm_rms", norm_rms, 0, 0, false},
     {"lstm_layers", lstm_layers, 0, 0, false}, {"lstm_states", lstm_states, 0, 0, false},
     {"lstm_open", lstm_open, 0, 0, false}, {"gru_lengths", gru_lengths, 0, 0, false},
     {"gru_states", gru_states, 0, 0, false}, {"gru_reset_first", gru_reset_first, 0, 0, false},
-    {"rnn_relu", rnn_relu, 0, 0, false}, {"rnn_time_major", rnn_time_major, 0, 0, true},
-    {"heads", heads, 0, 0, false}, {"heads_masked", heads_masked, 0, 0, false}, {"gpt", gpt, 0, 0, false},
+    {"rnn_relu", rnn_relu, 0, 0, false}, {"gru_one_bias", gru_one_bias, 0, 0, false},
+    {"gru_computed", gru_computed, 0, 0, false}, {"lstm_computed", lstm_computed, 0, 0, false},
+    {"rnn_time_major", rnn_time_major, 0, 0, true}, {"heads", heads, 0, 0, false},
+    {"heads_masked", heads_masked, 0, 0, false}, {"gpt", gpt, 0, 0, false},
     {"split_heads", split_heads, 0, 0, false}, {"shifted", shifted, 0, 0, false},
     {"open_means", open_means, 0, 0, false}, {"open_padding", open_padding, 0, 0, false},
     {"open_sorting", open_sorting, 0, 0, false}, {"open_scan", open_scan, 0, 0, false},
