@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* MOST_BYTES: of all numbers of a file. MOST_WORK: numbers that nodes of a file read. What is beyond is left to builders. */
-enum { MOST_BYTES = 1 << 29, MOST_WORK = 1 << 28 };
+/* MOST_BYTES: of all numbers of a file. What is beyond is left to builders. */
+enum { MOST_BYTES = 1 << 29 };
 
 int wi_onnx_type_number(const wi_onnx_numbers *x) {
     if (x->type > 0) return x->type;
@@ -143,45 +143,8 @@ bool wi_onnx_broadcast(const wi_onnx_numbers *x, int *rank, int64_t *dims) {
     return true;
 }
 
-/* ---- nodes ---- */
-
-const wi_onnx_fold_row *wi_onnx_fold_row_of(wi_onnx_node *node) {
-    static const wi_onnx_fold_row *const lists[] = {wi_onnx_number_folds, wi_onnx_source_folds,
-        wi_onnx_move_folds, wi_onnx_index_folds, wi_onnx_reduce_folds};
-    const char *const domain = node->domain ? node->domain : "";
-    if (!node->op_type || (domain[0] && strcmp(domain, "ai.onnx") != 0)) return NULL;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const wi_onnx_fold_row *row = lists[i]; row->name; row++)
-            if (strcmp(row->name, node->op_type) == 0) return row;
+const wi_onnx_fold_row *wi_onnx_fold_row_in(const wi_onnx_fold_row *list, wi_onnx_node *node) {
+    for (const wi_onnx_fold_row *row = list; row->name; row++)
+        if (strcmp(row->name, node->op_type) == 0) return row;
     return NULL;
-}
-
-/* The known numbers of an input, with the type that the network gives it. */
-static const wi_onnx_numbers *typed(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
-    const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
-    const int type = known ? wi_onnx_get_type(n, node, index) : 0;
-    wi_onnx_numbers *const made =
-        known && known->type != type ? wi_arena_take(&n->arena, sizeof *made) : NULL;
-    if (!made) return known;
-    *made = *known;
-    made->type = type;
-    return made;
-}
-
-bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
-    if (!row || n->status != WEFT_OK) return n->status != WEFT_OK;
-    const wi_onnx_numbers **const in =
-        wi_arena_take(&n->arena, (node->n_input + WI_ONNX_MOST_NAMED) * sizeof(const wi_onnx_numbers *));
-    for (size_t i = 0; in && i < node->n_input; i++) {
-        const bool hidden = i < 32 && row->hidden >> i & 1;
-        in[i] = typed(n, node, i);
-        n->folded += in[i] ? in[i]->count : 0;
-        if (!in[i] && !hidden && (wi_onnx_has(node, i) || i < row->least)) return false;
-    }
-    if (!in || n->folded > MOST_WORK || node->n_input < row->least || node->n_output == 0) return false;
-    const wi_onnx_numbers *const made = row->fold(n, node, in);
-    if (made && n->status == WEFT_OK) wi_onnx_set_numbers(n, node, 0, made);
-    if (made && made->type) wi_onnx_set_type(n, node, 0, made->type);
-    return made != NULL || n->status != WEFT_OK;
 }

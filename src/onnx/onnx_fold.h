@@ -77,7 +77,7 @@ extern const wi_onnx_fold_row wi_onnx_number_folds[], wi_onnx_source_folds[], wi
     wi_onnx_index_folds[], wi_onnx_reduce_folds[];
 
 /* NULL: the operator is not computed on the host. */
-const wi_onnx_fold_row *wi_onnx_fold_row_of(wi_onnx_node *node);
+const wi_onnx_fold_row *wi_onnx_fold_row_in(const wi_onnx_fold_row *list, wi_onnx_node *node);
 /* Records WEFT_ERROR_SHAPE; returns NULL. */
 wi_onnx_numbers *wi_onnx_misfit(wi_onnx_import *network, wi_onnx_node *node, const char *what);
 

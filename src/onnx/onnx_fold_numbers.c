@@ -100,7 +100,7 @@ bool wi_onnx_combine(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_number
 /* ---- arrays ---- */
 
 static wi_onnx_numbers *fold_one(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_number_folds, node);
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_numbers *const made = is_truth(row->rule) ? wi_onnx_new(n, WI_ONNX_BOOL, x->rank, x->dims)
                                                       : wi_onnx_new_like(n, x, x->rank, x->dims);
@@ -132,7 +132,7 @@ static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule 
 
 /* Of two inputs, or one by one of any number. */
 static wi_onnx_numbers *fold_many(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_number_folds, node);
     wi_onnx_numbers *made = wi_onnx_reshaped(n, in[0], in[0]->rank, in[0]->dims);
     wi_onnx_rule rule = row->rule;
     if (wi_onnx_attribute(node, "broadcast")) return NULL; /* of versions before 7 */

@@ -44,7 +44,7 @@ static double of_nothing(wi_onnx_rule rule) {
 }
 
 static wi_onnx_numbers *fold_reduction(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_reduce_folds, node);
     const wi_onnx_numbers *const x = in[0];
     const bool orders = row->rule == WI_ONNX_MAX || row->rule == WI_ONNX_MIN;
     wi_onnx_numbers kept;
@@ -137,7 +137,7 @@ static bool rank_lines(wi_onnx_import *n, const wi_onnx_numbers *x, int axis, si
 
 /* ArgMax and ArgMin. */
 static wi_onnx_numbers *fold_place(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_reduce_folds, node);
     const wi_onnx_numbers *const x = in[0];
     bool away[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK];
@@ -175,7 +175,7 @@ static wi_onnx_numbers *fold_topk(wi_onnx_import *n, wi_onnx_node *node, wi_onnx
 
 /* CumSum and CumProd. */
 static wi_onnx_numbers *fold_running(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
-    const wi_onnx_fold_row *const row = wi_onnx_fold_row_of(node);
+    const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_reduce_folds, node);
     const wi_onnx_numbers *const x = in[0];
     const bool exclusive = wi_onnx_whole(node, "exclusive", 0) != 0,
                back = wi_onnx_whole(node, "reverse", 0) != 0;

@@ -13,7 +13,7 @@ static bool is_domain(const char *a, const char *b) {
 /* NULL: the node is no call. An operator that Weft has is not computed by a function. */
 static const WiOnnx__FunctionProto *function_of(const wi_onnx_import *n, wi_onnx_node *node) {
     const char *const overload = node->overload ? node->overload : "";
-    if (!node->op_type || n->model->n_functions == 0 || wi_onnx_op_of(node)) return NULL;
+    if (!node->op_type || n->model->n_functions == 0 || n->op_of(node)) return NULL;
     for (size_t i = 0; i < n->model->n_functions; i++) {
         const WiOnnx__FunctionProto *const function = n->model->functions[i];
         if (function->name && strcmp(function->name, node->op_type) == 0 &&

@@ -46,8 +46,11 @@ typedef struct wi_onnx_import {
     size_t input_count, output_count;
     size_t
         copied; /* nodes of subgraphs and functions of which copies were made, with their inputs and outputs */
-    size_t folded;      /* numbers that the host computed with */
-    size_t names;       /* that were made for copies */
+    size_t folded; /* numbers that the host computed with */
+    size_t names;  /* that were made for copies */
+    /* The functions of files that the builders of operators must not call directly, as these call the builders. */
+    weft_status (*build_node)(struct wi_onnx_import *network, const WiOnnx__NodeProto *node);
+    const struct wi_onnx_op *(*op_of)(const WiOnnx__NodeProto *node);
     weft_status status; /* of the first node with an error, which is the thread's last one */
 } wi_onnx_import;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_LIST = 300, LABEL = 300 };
+enum { LONGEST_LIST = 250, LINE = LONGEST_LIST + 200, LABEL = 300 };
 
 /* An open dimension. */
 typedef struct open_dim {
@@ -37,13 +37,10 @@ static void set_size(const open_dims *dims, const open_dim *like, int64_t size) 
         if (is_same(&dims->of[i], like)) dims->of[i].size = size;
 }
 
-static const wi_onnx_value *given_of(const wi_onnx_import *n, const wi_onnx_value *input) {
-    return input->is_active ? NULL : wi_onnx_find(n, input->name);
-}
-
-/* Some exporters write "?" where a dimension has no name. */
-static bool has_name(const char *name) {
-    return name && name[0] && strcmp(name, "?") != 0;
+/* Some exporters write a question mark for a dimension without a name. */
+static const char *name_of(const WiOnnx__DimensionProto *dim) {
+    const char *const name = dim->dim_param;
+    return name && name[0] && strcmp(name, "?") != 0 ? name : NULL;
 }
 
 static weft_status collect(open_dims *dims, wi_onnx_import *n) {
@@ -54,11 +51,10 @@ static weft_status collect(open_dims *dims, wi_onnx_import *n) {
     if (!dims->of) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < n->input_count; i++) {
         const WiOnnx__ShapeProto *const shape = shape_of(n->inputs[i]);
-        for (size_t d = 0; shape && !given_of(n, n->inputs[i]) && d < shape->n_dim; d++) {
-            const char *const name = shape->dim[d]->dim_param;
+        const bool given = !n->inputs[i]->is_active;
+        for (size_t d = 0; shape && !given && d < shape->n_dim; d++)
             if (!is_fixed(shape->dim[d]))
-                dims->of[dims->count++] = (open_dim){has_name(name) ? name : NULL, n->inputs[i], d, 0};
-        }
+                dims->of[dims->count++] = (open_dim){name_of(shape->dim[d]), n->inputs[i], d, 0};
     }
     return WEFT_OK;
 }
@@ -104,26 +100,29 @@ static weft_status set_given(const wi_onnx_import *n, const open_dims *dims) {
     return WEFT_OK;
 }
 
-/* All dimensions that get the same open size must have one name, as they otherwise may differ. The first axis needs no
+static size_t add_name(char *line, size_t length, const open_dim *dim) {
+    const char *const comma = length ? ", " : "";
+    char *const at = line + length;
+    if (length >= LONGEST_LIST) return length;
+    if (dim->name) return length + (size_t)snprintf(at, LINE - length, "%s'%.80s'", comma, dim->name);
+    return length + (size_t)snprintf(at, LINE - length, "%s'%.80s:%zu'", comma, dim->input->name, dim->axis);
+}
+
+/* All dimensions that get the same open size must have one name, as they otherwise may differ. A first axis needs no
  * name. */
 static weft_status set_open(const open_dims *dims, int64_t size, const char *what) {
-    char line[LONGEST_LIST + 200] = "";
-    const open_dim *first = NULL;
+    char line[LINE] = "";
     size_t length = 0, names = 0;
     for (size_t i = 0; i < dims->count; i++) {
         open_dim *const dim = &dims->of[i];
-        if (dim->size != 0 || (size == WEFT_BATCH && dim->axis != 0)) continue;
-        if (!first && (dim->name || size != WEFT_BATCH)) first = dim;
-        if (length < LONGEST_LIST && (dim->name || size != WEFT_BATCH)) {
-            length += dim->name ? (size_t)snprintf(line + length, sizeof line - length, "%s'%.80s'",
-                                      names ? ", " : "", dim->name)
-                                : (size_t)snprintf(line + length, sizeof line - length, "%s'%.80s:%zu'",
-                                      names ? ", " : "", dim->input->name, dim->axis);
+        const bool is_batch = size == WEFT_BATCH;
+        if (dim->size != 0 || (is_batch && dim->axis != 0)) continue;
+        if (dim->name || !is_batch) {
+            length = add_name(line, length, dim);
             names++;
         }
         set_size(dims, dim, size);
     }
-    (void)first;
     if (names < 2) return WEFT_OK;
     return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
         "the inputs have several open dimensions, of which only one can be %s: give sizes for %s%s", what,

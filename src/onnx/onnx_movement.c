@@ -153,6 +153,9 @@ static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t 
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
 }
 
+/* Larger numbers than this say "to the end". */
+enum { LARGEST_SIZE = 1 << 29 };
+
 /* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
 static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
     int64_t end, int64_t step) {
@@ -160,7 +163,8 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     if (step != 1 || start < INT32_MIN || end < INT32_MIN)
         return wi_onnx_fail(
             n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
-    return weft_slice(x, axis, start, end == size || end >= INT32_MAX ? WEFT_END : end);
+    const bool to_end = end == size || (end >= LARGEST_SIZE && !wi_onnx_is_symbol(end));
+    return weft_slice(x, axis, start, to_end ? WEFT_END : end);
 }
 
 /* Numbers are attributes up to version 9, inputs from 10 on. */

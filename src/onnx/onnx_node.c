@@ -35,6 +35,12 @@ weft_status wi_onnx_error(weft_status status, const char *format, ...) {
     return wi_fail(status, "ONNX: %s", line);
 }
 
+/* Many files give nodes no names, but each result has one. */
+static const char *name_of(wi_onnx_node *node) {
+    if (node->name && node->name[0]) return node->name;
+    return node->n_output > 0 ? node->output[0] : "";
+}
+
 weft_tensor *wi_onnx_fail(
     wi_onnx_import *n, wi_onnx_node *node, weft_status status, const char *format, ...) {
     char line[LINE], name[LINE];
@@ -43,8 +49,7 @@ weft_tensor *wi_onnx_fail(
     va_start(list, format);
     format_line(line, format, list);
     va_end(list);
-    snprintf(name, sizeof name, "node '%.60s' (%.40s)", node->name ? node->name : "",
-        node->op_type ? node->op_type : "");
+    snprintf(name, sizeof name, "node '%.60s' (%.40s)", name_of(node), node->op_type ? node->op_type : "");
     make_printable(name);
     n->status = wi_fail(status, "ONNX: %s: %s", name, line);
     return NULL;

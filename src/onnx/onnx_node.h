@@ -78,6 +78,8 @@ void wi_onnx_set_numbers(
  * builder sets another one. */
 int wi_onnx_get_type(const wi_onnx_import *network, wi_onnx_node *node, size_t index);
 void wi_onnx_set_type(wi_onnx_import *network, wi_onnx_node *node, size_t index, int type);
+/* Gives results without a type that of the first input of their dtype. */
+void wi_onnx_infer_types(wi_onnx_import *network, wi_onnx_node *node);
 /* A tensor of numbers that the host knows. */
 weft_tensor *wi_onnx_array(wi_onnx_import *network, const wi_onnx_numbers *numbers);
 /* Whole-number indices of this input are below `bound`. */

@@ -59,17 +59,37 @@ static weft_tensor *train_batch_norm(
     return weft_batch_norm_with(x, weight, bias, NULL, epsilon_of(node));
 }
 
-/* Running statistics of the file are states, which training moves; momentum is that of the old ones there. Before version 14, a node with
- * several outputs is one in training. */
+static bool is_read(const wi_onnx_import *n, wi_onnx_node *node, size_t output) {
+    const wi_onnx_value *const value =
+        wi_onnx_gives(node, output) ? wi_onnx_find(n, node->output[output]) : NULL;
+    return value && value->is_used;
+}
+
+static bool is_constant(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
+    const wi_onnx_value *const value = wi_onnx_has(node, index) ? wi_onnx_find(n, node->input[index]) : NULL;
+    return value && value->stored;
+}
+
+/* Does the node always compute with the batch's statistics? A network that was exported in training has nodes in training
+ * with constants as running statistics, whose new values nothing reads. They are the layer of a framework, whose form
+ * for training or inference the plan chooses, as that of dropout. Before version 14, a node with several outputs is one
+ * in training. */
+static bool always_trains(const wi_onnx_import *n, wi_onnx_node *node) {
+    const bool trains =
+        n->version < 14 ? wi_onnx_gives(node, 1) : wi_onnx_whole(node, "training_mode", 0) != 0;
+    const bool is_layer = is_constant(n, node, 3) && is_constant(n, node, 4);
+    return trains && (!is_layer || is_read(n, node, 1) || is_read(n, node, 2));
+}
+
+/* Running statistics of the file are states, which training moves; momentum is that of the old ones there. */
 static weft_tensor *build_batch_norm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
                        *const bias = wi_onnx_get(n, node, 2);
     if (n->status != WEFT_OK) return NULL;
-    if (wi_onnx_whole(node, "spatial", 1) == 0 || wi_onnx_gives(node, 3) || wi_onnx_gives(node, 4))
+    if (wi_onnx_whole(node, "spatial", 1) == 0 || is_read(n, node, 3) || is_read(n, node, 4))
         return wi_onnx_fail(
             n, node, WEFT_ERROR_UNSUPPORTED, "spatial 0 and saved statistics are not supported");
-    if (n->version < 14 ? wi_onnx_gives(node, 1) : wi_onnx_whole(node, "training_mode", 0) != 0)
-        return train_batch_norm(n, node, x, weight, bias);
+    if (always_trains(n, node)) return train_batch_norm(n, node, x, weight, bias);
     weft_tensor *const mean = wi_onnx_get_state(n, node, 3), *const var = wi_onnx_get_state(n, node, 4);
     if (n->status != WEFT_OK) return NULL;
     const int rank = weft_tensor_rank(x);

@@ -249,7 +249,7 @@ static weft_status check_operators(const wi_onnx_import *n) {
         if (n->version == 0 && (!node->domain || !node->domain[0]))
             return wi_onnx_error(
                 WEFT_ERROR_FORMAT, "the file does not say which version of the operator set it uses");
-        if (wi_onnx_op_of(node)) continue;
+        if (n->op_of(node)) continue;
         while (k < kinds && !is_same_op(missing[k].node, node)) k++;
         if (k == kinds && kinds < MOST_MISSING) missing[kinds++] = (missing_op){node, 0};
         if (k < kinds) missing[k].count++;

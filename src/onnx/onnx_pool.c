@@ -47,6 +47,12 @@ static bool count_all(
     return true;
 }
 
+/* The attribute p, which is a real number in version 1 and a whole one later. */
+static double power_of(wi_onnx_node *node) {
+    const WiOnnx__AttributeProto *const p = wi_onnx_attribute(node, "p");
+    return p && p->has_f ? wi_onnx_real(node, "p", 2) : (double)wi_onnx_whole(node, "p", 2);
+}
+
 static weft_pool_options pool_options(const wi_onnx_window *w, bool padded) {
     weft_pool_options options = {WEFT_POOL_OPTIONS_INIT};
     for (int d = 0; d < w->axes; d++) {
@@ -107,7 +113,7 @@ static weft_tensor *pool_padded(
 }
 
 static weft_tensor *pool(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, pooling kind) {
-    const double p = (double)wi_onnx_whole(node, "p", 2);
+    const double p = power_of(node);
     wi_onnx_window w;
     if (!x || !wi_onnx_window_read(&w, n, node, x, NULL)) return NULL;
     if (kind == POOL_LP && !(p >= 1)) return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "p is below 1");
@@ -216,7 +222,7 @@ static weft_tensor *build_lp_pool(wi_onnx_import *n, wi_onnx_node *node) {
 static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const index = wi_onnx_get(n, node, 1);
     const wi_onnx_list wanted =
-        wi_onnx_has(node, 2) ? wi_onnx_get_list(n, node, 2, "output_shape") : (wi_onnx_list){0};
+        wi_onnx_has(node, 2) ? wi_onnx_get_sizes(n, node, 2, "output_shape") : (wi_onnx_list){0};
     int64_t dims[WEFT_MAX_RANK], after[WEFT_MAX_RANK] = {0}, all = 1;
     wi_onnx_window w;
     if (n->status != WEFT_OK || !wi_onnx_window_read(&w, n, node, x, NULL)) return NULL;
@@ -227,7 +233,7 @@ static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
                           : 0;
     for (int d = 0; d < w.axes + 2; d++) {
         all *= dims[d];
-        if (wanted.count == w.axes + 2) after[d] = wanted.of[d] - dims[d];
+        if (wanted.count == w.axes + 2) after[d] = wi_onnx_dimension(wanted.of[d]) - dims[d];
         if ((d > 1 && dims[d] < 1) || after[d] < 0 || (wanted.count != 0 && wanted.count != w.axes + 2))
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
                 "it needs an image of fixed size, and an output_shape that is not smaller");
@@ -264,7 +270,7 @@ static weft_tensor *build_global_max(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_global_lp(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const double p = (double)wi_onnx_whole(node, "p", 2);
+    const double p = power_of(node);
     if (!x) return NULL;
     if (!(p >= 1)) return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "p is below 1");
     if (p == 2) return reduce_image(x, weft_norm_axes);

@@ -86,8 +86,9 @@ static bool read_numbers(
         for (size_t i = 0; i < known->count; i++) factors[(*count)++] = known->data[i];
     if (*count > 0) return true;
     if (old || !wi_onnx_has(node, 3)) return false;
-    *sizes = wi_onnx_get_list(n, node, 3, "the sizes");
+    *sizes = wi_onnx_get_sizes(n, node, 3, "the sizes");
     *count = sizes->count;
+    for (int i = 0; i < *count; i++) sizes->of[i] = wi_onnx_dimension(sizes->of[i]);
     return n->status == WEFT_OK && sizes->count > 0 && sizes->count <= WEFT_MAX_RANK;
 }
 
@@ -97,7 +98,11 @@ static bool set_axis(axis *a, const weft_tensor *x, int d, double factor, int64_
     *a = (axis){.from = from, .scale = factor, .begin = 0, .end = 1};
     if (size == weft_tensor_dimension(x, d)) a->scale = 1;
     if (a->scale == 1 && (factor == 1 || size != 0)) return a->to = from, a->exact = true, true;
-    if (from == 0) return factor == floor(factor) && factor > 1 && factor < 1024; /* an open size */
+    if (from == 0) { /* an open size */
+        const int64_t own = weft_tensor_dimension(x, d);
+        if (size != 0 && size % own == 0) a->scale = (double)(size / own);
+        return a->scale == floor(a->scale) && a->scale > 1 && a->scale < 1024;
+    }
     if (size == 0) size = factor > 0 && factor < 1e6 ? (int64_t)((float)factor * (float)from) : 0;
     if (factor == 0) a->scale = (double)size / (double)from;
     a->to = size;

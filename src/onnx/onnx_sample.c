@@ -154,7 +154,7 @@ static weft_tensor *build_grid_sample(wi_onnx_import *n, wi_onnx_node *node) {
 /* theta (N, 2, 3) or (N, 3, 4) times the positions of an image of a size. */
 static weft_tensor *build_affine_grid(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const theta = wi_onnx_get(n, node, 0);
-    const wi_onnx_list size = wi_onnx_get_list(n, node, 1, "the size");
+    const wi_onnx_list size = wi_onnx_get_sizes(n, node, 1, "the size");
     const bool aligned = wi_onnx_whole(node, "align_corners", 0) != 0;
     wi_onnx_numbers grid;
     int64_t all[2] = {1, size.count - 1}, dims[5] = {0};

@@ -49,8 +49,7 @@ typedef struct wi_onnx_name {
 
 typedef struct wi_onnx_copier {
     wi_onnx_import *n;
-    wi_onnx_name *
-        names; /* names that are not here are those of values around a subgraph */
+    wi_onnx_name *names; /* names that are not here are those of values around a subgraph */
     wi_onnx_node *
         call; /* of a function: its attributes stand for references to attributes, and all names are new ones */
     const WiOnnx__FunctionProto *function;

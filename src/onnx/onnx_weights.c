@@ -130,7 +130,7 @@ static bool reads_inner(const wi_onnx_import *n, wi_onnx_node *node, size_t but)
 }
 
 static bool is_place(const wi_onnx_import *n, wi_onnx_node *node, size_t k, bool inner, bool *vector) {
-    const wi_onnx_op *const op = wi_onnx_op_of(node);
+    const wi_onnx_op *const op = n->op_of(node);
     const bool weight = op && k < 32 && (op->weights >> k & 1);
     *vector = !weight;
     return (weight || takes_vectors(node)) && (is_active(n, node, k) || (inner && reads_inner(n, node, k)));

@@ -19,7 +19,7 @@ BEGIN {
         rows = substr(rows, RSTART + RLENGTH)
     }
     # They give back what a graph or an optimizer has.
-    split("graph_parameter graph_state graph_find graph_find_input minimize_rate optimizer_rate", given, " ")
+    split("graph_parameter graph_state graph_find graph_find_input onnx_input onnx_output onnx_tensor minimize_rate optimizer_rate", given, " ")
     for (i in given) row[given[i]] = 1
 }
 /^WEFT_API (weft_tensor \*|weft_recurrent )/ {

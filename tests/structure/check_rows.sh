@@ -11,7 +11,7 @@ cd "$1"
 # REASON: NAME...
 without='makes a source, whose numbers the caller gives: array constant number scalar input_dims input_shape image_input
  parameter_dims parameter_dtype parameter_shape state_shape transient_state carried_state
-finds what the graph has: graph_find graph_find_input graph_parameter graph_state minimize_rate optimizer_rate
+finds what the graph has: graph_find graph_find_input onnx_input onnx_output onnx_tensor graph_parameter graph_state minimize_rate optimizer_rate
 is an output of plans without a value: assign assign_after carry_start scope_copy train_step optimizer_minimize optimizer_step
 is gradients, which each program takes of its loss: gradient gradient_vector
 has its input as its value; tests/plan and tests/graph see what it changes: keep_f32 stop_gradient
