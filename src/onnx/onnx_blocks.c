@@ -85,9 +85,10 @@ static weft_tensor *build_center_crop_pad(wi_onnx_import *n, wi_onnx_node *node)
     if (shape.count != count)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its shape has %d of %d sizes", shape.count, count);
     for (int i = 0; i < count; i++) {
-        const int64_t size = weft_tensor_dimension(x, axes[i]), more = shape.of[i] - size;
-        if (!is_fixed(size) || !is_fixed(shape.of[i]))
+        const int64_t size = weft_tensor_dimension(x, axes[i]);
+        if (!is_fixed(size) || !is_fixed(shape.of[i]) || shape.of[i] < 0 || shape.of[i] > INT32_MAX)
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its sizes must be fixed");
+        const int64_t more = shape.of[i] - size;
         before[axes[i]] = more / 2; /* toward 0 */
         after[axes[i]] = more - more / 2;
     }

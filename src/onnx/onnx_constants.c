@@ -165,8 +165,8 @@ static weft_tensor *open_array(wi_onnx_import *n, const wi_onnx_numbers *numbers
 }
 
 static bool is_open(const wi_onnx_numbers *numbers) {
-    for (size_t i = 0; i < numbers->count; i++)
-        if ((numbers->open || numbers->dtype == WEFT_I32) && wi_onnx_is_open(numbers->data[i])) return true;
+    for (size_t i = 0; numbers->open && i < numbers->count; i++)
+        if (wi_onnx_is_open(numbers->data[i])) return true;
     return false;
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* MOST_BYTES: of all numbers of a file. What is beyond is left to builders. */
+/* MOST_BYTES: of all numbers of a file. Beyond them, results of more than WI_ONNX_FEW_NUMBERS are left to builders. */
 enum { MOST_BYTES = 1 << 29 };
 
 int wi_onnx_type_number(const wi_onnx_numbers *x) {
@@ -41,7 +41,7 @@ static wi_onnx_numbers *shaped(
 wi_onnx_numbers *wi_onnx_new_like(
     wi_onnx_import *n, const wi_onnx_numbers *like, int rank, const int64_t *dims) {
     wi_onnx_numbers *const made = shaped(n, like, rank, dims);
-    if (made && n->arena.bytes > MOST_BYTES) return NULL;
+    if (made && made->count > WI_ONNX_FEW_NUMBERS && n->arena.bytes > MOST_BYTES) return NULL;
     if (made) made->data = wi_arena_take(&n->arena, (made->count + 1) * sizeof *made->data);
     return made && made->data ? made : NULL;
 }

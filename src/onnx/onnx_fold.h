@@ -8,8 +8,9 @@
 
 #include "onnx/onnx_types.h"
 
-/* WI_ONNX_MOST_NUMBERS: of a result. WI_ONNX_MOST_NAMED: inputs that a function may ask for by their index. */
-enum { WI_ONNX_MOST_NUMBERS = 1 << 20, WI_ONNX_MOST_NAMED = 8 };
+/* WI_ONNX_MOST_NUMBERS: of a result. WI_ONNX_FEW_NUMBERS: so many are computed however much was computed before, as shapes are.
+ * WI_ONNX_MOST_NAMED: inputs that a function may ask for by their index. */
+enum { WI_ONNX_MOST_NUMBERS = 1 << 20, WI_ONNX_FEW_NUMBERS = 256, WI_ONNX_MOST_NAMED = 8 };
 
 /* What is computed of one number, or of two. From WI_ONNX_EQUAL to WI_ONNX_IS_NAN the result is bool. */
 typedef enum wi_onnx_rule {

@@ -2,7 +2,8 @@
 #include "onnx/onnx_fold.h"
 #include <string.h>
 
-/* MOST_WORK: numbers that nodes of a file read. What is beyond is left to builders. */
+/* MOST_WORK: numbers that nodes of a file read. Beyond them, nodes that read more than WI_ONNX_FEW_NUMBERS are left to
+ * their builders. */
 enum { MOST_WORK = 1 << 28 };
 
 static const wi_onnx_fold_row *row_of(wi_onnx_node *node) {
@@ -33,13 +34,16 @@ bool wi_onnx_fold(wi_onnx_import *n, wi_onnx_node *node) {
     if (!row || n->status != WEFT_OK) return n->status != WEFT_OK;
     const wi_onnx_numbers **const in =
         wi_arena_take(&n->arena, (node->n_input + WI_ONNX_MOST_NAMED) * sizeof(const wi_onnx_numbers *));
+    size_t read = 0;
     for (size_t i = 0; in && i < node->n_input; i++) {
         const bool hidden = i < 32 && row->hidden >> i & 1;
         in[i] = typed(n, node, i);
-        n->folded += in[i] ? in[i]->count : 0;
+        read += in[i] ? in[i]->count : 0;
         if (!in[i] && !hidden && (wi_onnx_has(node, i) || i < row->least)) return false;
     }
-    if (!in || n->folded > MOST_WORK || node->n_input < row->least || node->n_output == 0) return false;
+    if (!in || node->n_input < row->least || node->n_output == 0) return false;
+    n->folded += read;
+    if (n->folded > MOST_WORK && read > WI_ONNX_FEW_NUMBERS) return false;
     const wi_onnx_numbers *const made = row->fold(n, node, in);
     if (made && n->status == WEFT_OK) wi_onnx_set_numbers(n, node, 0, made);
     if (made && made->type) wi_onnx_set_type(n, node, 0, made->type);

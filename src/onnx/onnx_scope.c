@@ -5,7 +5,7 @@
 
 const char *wi_onnx_new_name(wi_onnx_import *n, const char *like) {
     char name[256];
-    do snprintf(name, sizeof name, "%.200s.%zu", like, ++n->names);
+    do snprintf(name, sizeof name, "%.200s#%zu", like, ++n->names);
     while (wi_onnx_find(n, name));
     return wi_arena_string(&n->arena, name);
 }
