@@ -24,4 +24,7 @@ weft_tensor *wi_onnx_layer_norm(
 weft_tensor *wi_onnx_rms_norm(
     wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x, weft_tensor *weight);
 
+/* The pooling of AveragePool, of x and with the attributes of the node. */
+weft_tensor *wi_onnx_average_pool(wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x);
+
 #endif

@@ -111,6 +111,7 @@ bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text) {
 }
 
 int wi_onnx_axis(int64_t axis, int rank) {
+    if (axis < INT16_MIN || axis > INT16_MAX) return axis < 0 ? INT16_MIN : INT16_MAX;
     return (int)(axis < 0 ? axis + rank : axis);
 }
 

@@ -93,7 +93,7 @@ static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
     if (weft_tensor_rank(s->x) != 3 || weft_tensor_rank(s->w) != 3 || weft_tensor_rank(s->r) != 3)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "x, W and R are not of rank 3"), false;
     if (s->hidden == 0) s->hidden = weft_tensor_dimension(s->r, 2);
-    if (s->hidden < 1 || weft_tensor_dimension(s->w, 1) != s->gates * s->hidden ||
+    if (s->hidden < 1 || s->hidden > INT32_MAX || weft_tensor_dimension(s->w, 1) != s->gates * s->hidden ||
         weft_tensor_dimension(s->r, 1) != s->gates * s->hidden ||
         weft_tensor_dimension(s->w, 0) != s->directions)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its weights do not match hidden_size or direction"),

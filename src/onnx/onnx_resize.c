@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_WEIGHTS = 1 << 23 };
+enum { MOST_WEIGHTS = 1 << 23, MOST_ELEMENTS = 1 << 24 }; /* of a matrix, and of an axis */
 
 typedef enum method { NEAREST, LINEAR, CUBIC, UNKNOWN_METHOD } method;
 /* How positions of the result become positions of x. */
@@ -107,7 +107,7 @@ static bool set_axis(axis *a, const weft_tensor *x, int d, double factor, int64_
     if (factor == 0) a->scale = (double)size / (double)from;
     a->to = size;
     a->exact = a->scale * (double)from == (double)size || factor == 0;
-    return size >= 1 && size <= INT32_MAX;
+    return size >= 1 && size <= MOST_ELEMENTS;
 }
 
 /* One factor for all axes that are resized, so that the image is not larger, or not smaller, than the sizes. */
@@ -136,6 +136,8 @@ static bool read_region(resizing *r, wi_onnx_import *n, wi_onnx_node *node, cons
     for (int i = 0; i < count; i++) {
         r->axes[axes[i]].begin = region->data[i];
         r->axes[axes[i]].end = region->data[count + i];
+        if (!(fabs(region->data[i]) < 1e6) || !(fabs(region->data[count + i]) < 1e6))
+            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its region of interest is out of range"), false;
     }
     return true;
 }
