@@ -46,7 +46,7 @@ static weft_status compare(const onnx_results *usual, const onnx_results *naive)
     onnx_results_show(usual);
     for (size_t i = 0; i < usual->count; i++) {
         const double share = difference(&usual->all[i], &naive->all[i]);
-        printf("%s: differs by %.2g of its largest number\n", usual->all[i].name, share);
+        printf("%s: differs by %.2g of its largest number\n", onnx_plain(usual->all[i].name), share);
         worst = fmax(worst, share);
     }
     if (worst <= allowed) return WEFT_OK;

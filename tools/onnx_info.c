@@ -42,7 +42,7 @@ static void show_dims(const WiOnnx__ShapeProto *shape) {
         const char *const name = dim->dim_param && dim->dim_param[0] ? dim->dim_param : "?";
         if (d) printf(", ");
         if (onnx_is_open(dim))
-            printf("%s", name);
+            printf("%s", onnx_plain(name));
         else
             printf("%lld", (long long)dim->dim_value);
     }
@@ -52,7 +52,7 @@ static void show_dims(const WiOnnx__ShapeProto *shape) {
 static void show_value(const WiOnnx__ValueInfoProto *info) {
     char text[64];
     const WiOnnx__TensorTypeProto *const type = info->type ? info->type->tensor_type : NULL;
-    printf("  %s: ", info->name ? info->name : "");
+    printf("  %s: ", onnx_plain(info->name));
     if (!type) {
         printf("not a tensor, which is not supported");
         return;
@@ -129,7 +129,7 @@ static int compare_counts(const void *a, const void *b) {
 static void show_operator(const operator_count *op, bool first) {
     const char *const domain = text_of(op->first->domain);
     printf(first ? "" : ", ");
-    printf("%s%s%s %zu", domain, domain[0] ? "." : "", text_of(op->first->op_type), op->count);
+    printf("%s%s%s %zu", onnx_plain(domain), domain[0] ? "." : "", onnx_plain(op->first->op_type), op->count);
 }
 
 typedef struct operator_list {
@@ -205,8 +205,8 @@ static void show_reader(const WiOnnx__GraphProto *graph, const char *name) {
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_input; k++)
             if (strcmp(graph->node[i]->input[k], name) == 0) {
-                printf("  input %zu of %s '%s'", k, text_of(graph->node[i]->op_type),
-                    text_of(graph->node[i]->name));
+                printf("  input %zu of %s '%s'", k, onnx_plain(graph->node[i]->op_type),
+                    onnx_plain(graph->node[i]->name));
                 return;
             }
 }
@@ -215,23 +215,19 @@ static void show_weight(const WiOnnx__GraphProto *graph, const wi_onnx_value *we
     char text[ONNX_SHAPE_TEXT];
     wi_onnx_numbers shape;
     if (wi_onnx_tensor_describe(&shape, weight->stored) != WEFT_OK) return;
-    printf("  %s %s", weight->name, onnx_shape_text(text, shape.rank, shape.dims));
+    printf("  %s %s", onnx_plain(weight->name), onnx_shape_text(text, shape.rank, shape.dims));
     show_reader(graph, weight->name);
     printf("\n");
 }
 
 /* What the loader would train, also if it would refuse the network for its operators. */
-static void show_weights(const WiOnnx__ModelProto *model) {
+static void show_weights(const wi_onnx_file *file) {
     const weft_onnx_options loading = {WEFT_ONNX_OPTIONS_INIT};
-    wi_onnx_import import = {.model = model, .options = &loading};
-    wi_arena_init(&import.arena, NULL);
-    weft_status status = wi_onnx_register(&import);
-    if (status == WEFT_ERROR_UNSUPPORTED && import.node_count == model->graph->n_node) status = WEFT_OK;
-    if (status == WEFT_OK) status = wi_onnx_mark_weights(&import);
-    if (status == WEFT_OK) {
+    wi_onnx_import import = {0};
+    if (wi_onnx_import_begin(&import, file, &loading) == WEFT_OK) {
         printf("weights, which are trained\n");
         for (const wi_onnx_value *value = import.values; value; value = value->hh.next)
-            if (value->is_trained) show_weight(model->graph, value);
+            if (value->is_trained) show_weight(import.model->graph, value);
     }
     wi_onnx_import_clear(&import);
 }
@@ -260,10 +256,11 @@ static void show_model(const onnx_network *network) {
     printf("%s: IR version %lld, opset", network->options->path, (long long)file->ir_version);
     for (size_t i = 0; i < file->n_opset_import; i++) {
         const char *const domain = text_of(file->opset_import[i]->domain);
-        printf("%s %s%s%lld", i ? "," : "", domain, domain[0] ? " " : "",
+        printf("%s %s%s%lld", i ? "," : "", onnx_plain(domain), domain[0] ? " " : "",
             (long long)file->opset_import[i]->version);
     }
-    if (file->producer_name) printf(", by %s %s", file->producer_name, text_of(file->producer_version));
+    if (file->producer_name)
+        printf(", by %s %s", onnx_plain(file->producer_name), onnx_plain(file->producer_version));
     printf("\n");
 }
 
@@ -277,7 +274,7 @@ weft_status onnx_info(const onnx_options *options) {
         status = count_operators(network.file.model);
     }
     if (status == WEFT_OK) {
-        show_weights(network.file.model);
+        show_weights(&network.file);
         show_loading(&network, options);
     }
     onnx_network_clear(&network);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONGEST_NAME = 200 };
+
 /* ---- inputs of the file ---- */
 
 const WiOnnx__ShapeProto *onnx_shape_of(const WiOnnx__ValueInfoProto *info) {
@@ -15,6 +17,16 @@ const WiOnnx__ShapeProto *onnx_shape_of(const WiOnnx__ValueInfoProto *info) {
 
 bool onnx_is_open(const WiOnnx__DimensionProto *dim) {
     return !dim->has_dim_value || dim->dim_value < 0;
+}
+
+const char *onnx_plain(const char *name) {
+    static char texts[4][LONGEST_NAME];
+    static int turn;
+    char *const text = texts[turn = (turn + 1) % 4];
+    snprintf(text, LONGEST_NAME, "%s", name ? name : "");
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = '?';
+    return text;
 }
 
 const char *onnx_shape_text(char text[ONNX_SHAPE_TEXT], int rank, const int64_t *dims) {

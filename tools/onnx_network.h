@@ -53,6 +53,9 @@ void onnx_network_clear(onnx_network *network);
 const WiOnnx__ShapeProto *onnx_shape_of(const WiOnnx__ValueInfoProto *info);
 /* Is the size of this dimension open? */
 bool onnx_is_open(const WiOnnx__DimensionProto *dim);
+/* A name of a file as a terminal may show it: without control characters, and cut if it is long. Valid until the fourth next
+ * call. NULL: "". */
+const char *onnx_plain(const char *name);
 /* "(2, 3)", in memory of the caller. */
 enum { ONNX_SHAPE_TEXT = 256 };
 const char *onnx_shape_text(char text[ONNX_SHAPE_TEXT], int rank, const int64_t *dims);

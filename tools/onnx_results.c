@@ -192,8 +192,8 @@ static void show_result(const onnx_result *result, int width) {
         sum += number;
     }
     onnx_shape_text(shape, result->rank, result->dims);
-    printf("%-*s  %-4s  %-20s  %12.6g  %12.6g  %12.6g\n", width, result->name, weft_dtype_name(result->dtype),
-        shape, least, sum / (double)result->count, most);
+    printf("%-*s  %-4s  %-20s  %12.6g  %12.6g  %12.6g\n", width, onnx_plain(result->name),
+        weft_dtype_name(result->dtype), shape, least, sum / (double)result->count, most);
 }
 
 void onnx_results_show(const onnx_results *r) {
