@@ -27,6 +27,9 @@ foreach(name IN LISTS programs)
 endforeach()
 
 file(GLOB command_files CONFIGURE_DEPENDS tools/*.c)
+if(NOT onnx_found) # then the command says that it was built without ONNX
+  list(FILTER command_files EXCLUDE REGEX "/onnx_(check|info|network|options|results|run|train)[.]c$")
+endif()
 if(command_files)
   add_executable(weft_command ${command_files} samples/progress.c)
   set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)

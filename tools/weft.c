@@ -15,6 +15,7 @@
 #include "check_random.h"
 #include "device_formats.h"
 #include "in_child.h"
+#include "onnx_command.h"
 #include "tune.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static const char usage[] =
     "                      --random SECONDS it tests programs drawn at random\n"
     "  tune                measures which kernels are the fastest on a device and saves the choices\n"
     "  advise              measures training steps on every device, and estimates their time on others\n"
+    "  onnx info|run|check|train\n"
+    "                      shows, runs, checks or trains the network of an ONNX file\n"
     "  bench seven         measures training steps of whole networks\n"
     "  bench gemm|conv|attention|lstm\n"
     "                      measures products, convolutions, attention or an LSTM layer\n"
@@ -188,10 +191,12 @@ static int bench(int argc, char **argv) {
                      "lstm, rows, curve, checkpoint");
 }
 
-/* Each benchmark, `weft advise` and `weft tune` have helps of their own. */
+/* Each benchmark, `weft advise`, `weft onnx` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "";
-    if (strcmp(command, "advise") == 0 || strcmp(command, "tune") == 0) return false;
+    static const char *const own[] = {"advise", "onnx", "tune"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(command, own[i]) == 0) return false;
     const int first = strcmp(command, "bench") == 0 ? 2 : 1, last = first == 2 ? 3 : argc;
     for (int i = first; i < argc && i < last; i++)
         if (strcmp(argv[i], "--help") == 0) return true;
@@ -207,6 +212,7 @@ static int run(int argc, char **argv) {
     if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
+    if (strcmp(command, "onnx") == 0) return weft_onnx(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
     if (strcmp(command, "--help") != 0) {
         fprintf(stderr, "weft: '%s' is not a command; see weft --help\n", command);

@@ -46,19 +46,25 @@ static weft_status build_nodes(wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-weft_status wi_onnx_import_build(
-    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
-    *network = (wi_onnx_import){.graph = graph,
-        .file = file,
+weft_status wi_onnx_import_begin(
+    wi_onnx_import *network, const wi_onnx_file *file, const weft_onnx_options *options) {
+    *network = (wi_onnx_import){.file = file,
         .model = file->model,
         .options = options,
         .build_node = build_node,
         .op_of = wi_onnx_op_of};
     wi_arena_init(&network->arena, file->arena.allocator);
-    WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_onnx_inline_model(network));
     WI_TRY(wi_onnx_register(network));
-    WI_TRY(wi_onnx_mark_weights(network));
+    return wi_onnx_mark_weights(network);
+}
+
+weft_status wi_onnx_import_build(
+    wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
+    WI_TRY(weft_graph_status(graph));
+    WI_TRY(wi_onnx_import_begin(network, file, options));
+    network->graph = graph;
+    WI_TRY(wi_onnx_check_operators(network));
     WI_TRY(wi_onnx_add_inputs(network));
     const weft_status status = build_nodes(network);
     network->options = NULL;

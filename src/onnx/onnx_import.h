@@ -58,10 +58,15 @@ typedef struct wi_onnx_import {
  * cleared also after an error. */
 weft_status wi_onnx_import_build(
     wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options);
+/* The part of wi_onnx_import_build that needs no graph: all names, an order of the nodes, and which constants are
+ * weights; also of files with operators that are not supported. */
+weft_status wi_onnx_import_begin(
+    wi_onnx_import *network, const wi_onnx_file *file, const weft_onnx_options *options);
 void wi_onnx_import_clear(wi_onnx_import *network);
 
 /* What wi_onnx_import_build consists of; onnx_order.c, onnx_inputs.c and onnx_weights.c. */
 weft_status wi_onnx_register(wi_onnx_import *network); /* all names, and the order of the nodes */
+weft_status wi_onnx_check_operators(const wi_onnx_import *network);
 weft_status wi_onnx_add_inputs(wi_onnx_import *network);
 /* Marks the constants that stand in the places of weights, and those that become parameters. */
 weft_status wi_onnx_mark_weights(wi_onnx_import *network);
