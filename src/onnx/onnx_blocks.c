@@ -1,11 +1,7 @@
 /* Ops of ONNX that pad, crop and rearrange, diagonals and determinants. */
+#include "onnx/onnx_build.h"
 #include "onnx/onnx_types.h"
 #include <string.h>
-
-/* Is the size neither of the batch nor of the length? */
-static bool is_fixed(int64_t size) {
-    return size >= 0 && size < WEFT_LENGTH / 4;
-}
 
 /* ---- padding ---- */
 
@@ -85,9 +81,9 @@ static weft_tensor *build_center_crop_pad(wi_onnx_import *n, wi_onnx_node *node)
     if (shape.count != count)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its shape has %d of %d sizes", shape.count, count);
     for (int i = 0; i < count; i++) {
-        const int64_t size = weft_tensor_dimension(x, axes[i]);
-        if (!is_fixed(size) || !is_fixed(shape.of[i]) || shape.of[i] < 0 || shape.of[i] > INT32_MAX)
-            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its sizes must be fixed");
+        const int64_t size = wi_onnx_fixed_size(x, axes[i]);
+        if (size == 0 || shape.of[i] < 1 || shape.of[i] > INT32_MAX)
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its sizes must be fixed, and 1 or more");
         const int64_t more = shape.of[i] - size;
         before[axes[i]] = more / 2; /* toward 0 */
         after[axes[i]] = more - more / 2;
@@ -113,7 +109,7 @@ static weft_tensor *build_depth_to_space(wi_onnx_import *n, wi_onnx_node *node) 
     int64_t d[WEFT_MAX_RANK];
     if (b == 0) return NULL;
     wi_onnx_dims(x, d);
-    if (!is_fixed(d[1]) || d[1] % (b * b) != 0)
+    if (wi_onnx_fixed_size(x, 1) % (b * b) != 0 || wi_onnx_fixed_size(x, 1) == 0)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its blocks do not divide the channels");
     const int64_t split[] = {d[0], last ? d[1] / b / b : b, b, last ? b : d[1] / b / b, d[2], d[3]};
     const int axes[] = {0, last ? 1 : 3, 4, last ? 2 : 1, 5, last ? 3 : 2};
@@ -127,7 +123,9 @@ static weft_tensor *build_space_to_depth(wi_onnx_import *n, wi_onnx_node *node) 
     int64_t d[WEFT_MAX_RANK];
     if (b == 0) return NULL;
     wi_onnx_dims(x, d);
-    if (!is_fixed(d[1]) || !is_fixed(d[2]) || !is_fixed(d[3]) || d[2] % b != 0 || d[3] % b != 0)
+    const int64_t channels = wi_onnx_fixed_size(x, 1), rows = wi_onnx_fixed_size(x, 2),
+                  columns = wi_onnx_fixed_size(x, 3);
+    if (channels == 0 || rows == 0 || columns == 0 || rows % b != 0 || columns % b != 0)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its blocks do not divide the image");
     const int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b};
     const int axes[] = {0, 3, 5, 1, 2, 4};
@@ -198,8 +196,8 @@ static weft_tensor *build_col2im(wi_onnx_import *n, wi_onnx_node *node) {
         count *= axes[d].count;
         block = block < INT32_MAX ? block * axes[d].window : block;
     }
-    const int64_t channels = weft_tensor_rank(x) == 3 ? weft_tensor_dimension(x, 1) : 0;
-    if (!is_fixed(channels) || channels < 1 || channels % block != 0 || weft_tensor_dimension(x, 2) != count)
+    const int64_t channels = weft_tensor_rank(x) == 3 ? wi_onnx_fixed_size(x, 1) : 0;
+    if (channels == 0 || channels % block != 0 || weft_tensor_dimension(x, 2) != count)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its columns do not fit to the image");
     return place_windows(n, x, axes, rank, channels / block, block);
 }

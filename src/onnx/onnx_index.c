@@ -1,4 +1,5 @@
 /* Ops of ONNX that read or write elements by index. Negative indices count from the end of their axis. */
+#include "onnx/onnx_build.h"
 #include "onnx/onnx_types.h"
 #include <string.h>
 
@@ -21,16 +22,12 @@ static weft_tensor *from_start(weft_tensor *index, weft_tensor *x, int axis) {
     return weft_where(weft_less_number(index, 0), weft_add(index, weft_size(x, axis)), index);
 }
 
-static bool is_fixed(int64_t size) {
-    return size >= 0 && size < WEFT_LENGTH / 4;
-}
-
 /* Input `input`, an index of an axis of x. Those that the host knows are checked. */
 static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, size_t input, weft_tensor *x, int axis) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, input);
     const int64_t size = weft_tensor_dimension(x, axis);
     wi_onnx_bound(n, node, input, size);
-    if (!known || !is_fixed(size)) {
+    if (!known || wi_onnx_fixed_size(x, axis) == 0) {
         weft_tensor *const index = wi_onnx_get(n, node, input);
         return index ? from_start(index, x, axis) : NULL;
     }
@@ -46,24 +43,16 @@ static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, size_t input
     return wi_onnx_array(n, &index);
 }
 
-/* -1 after an error. */
-static int axis_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x, int64_t otherwise) {
-    const int64_t given = wi_onnx_whole(node, "axis", otherwise);
-    const int rank = weft_tensor_rank(x);
-    if (given >= -rank && given < rank) return wi_onnx_axis(given, rank);
-    wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %lld of %d", (long long)given, rank);
-    return -1;
-}
-
 /* ---- reading ---- */
 
 /* Rows of a table by whole numbers; an index of rank 0 takes the axis away. Tokens that a network gets are read as they are: a
  * negative one is an error of the run. */
 static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int axis = x ? axis_of(n, node, x, 0) : -1;
+    const int axis = x ? wi_onnx_axis_of(n, node, x, 0) : -1;
     if (axis < 0) return NULL;
-    const bool is_table = axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32;
+    const bool is_table = axis == 0 && weft_tensor_rank(x) == 2 && weft_tensor_dtype(x) == WEFT_F32 &&
+                          wi_onnx_fixed_size(x, 0) > 0 && wi_onnx_fixed_size(x, 1) > 0;
     weft_tensor *const index =
         is_table && !wi_onnx_known(n, node, 1) ? wi_onnx_get(n, node, 1) : index_of(n, node, 1, x, axis);
     if (!index) return NULL;
@@ -74,7 +63,7 @@ static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_gather_elements(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int axis = x ? axis_of(n, node, x, 0) : -1;
+    const int axis = x ? wi_onnx_axis_of(n, node, x, 0) : -1;
     weft_tensor *const index = axis >= 0 ? index_of(n, node, 1, x, axis) : NULL;
     return index ? weft_gather(x, axis, index) : NULL;
 }
@@ -88,7 +77,7 @@ static weft_tensor *build_compress(wi_onnx_import *n, wi_onnx_node *node) {
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its condition must be constant");
     const bool is_flat = !wi_onnx_attribute(node, "axis");
     if (is_flat && weft_tensor_rank(x) > 1) x = weft_flatten_axes(x, 0, weft_tensor_rank(x) - 1);
-    const int axis = x ? axis_of(n, node, x, 0) : -1;
+    const int axis = x ? wi_onnx_axis_of(n, node, x, 0) : -1;
     if (axis < 0) return NULL;
     wi_onnx_numbers index = {.dtype = WEFT_I32, .rank = 1};
     index.data = wi_arena_take(&n->arena, (condition->count + 1) * sizeof *index.data);
@@ -190,8 +179,8 @@ static weft_tensor *build_gather_nd(wi_onnx_import *n, wi_onnx_node *node) {
 static weft_tensor *multiply_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
     enum { MOST = 1 << 24 };
-    const int64_t blocks = weft_tensor_dimension(x, 0), count = weft_tensor_dimension(index, 0);
-    if (!is_fixed(blocks) || !is_fixed(count) || blocks * count > MOST)
+    const int64_t blocks = wi_onnx_fixed_size(x, 0), count = wi_onnx_fixed_size(index, 0);
+    if (blocks == 0 || count == 0 || blocks * count > MOST)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its reduction mul is too large");
     const int rank = weft_tensor_rank(x);
     weft_tensor *const block = weft_unsqueeze(wi_onnx_iota(n, x, 0, rank), 0);
@@ -257,7 +246,7 @@ static weft_tensor *write_along(wi_onnx_import *n, wi_onnx_node *node, weft_tens
 
 static weft_tensor *build_scatter_elements(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const source = wi_onnx_get(n, node, 2);
-    const int axis = x && source ? axis_of(n, node, x, 0) : -1;
+    const int axis = x && source ? wi_onnx_axis_of(n, node, x, 0) : -1;
     return axis >= 0 ? write_along(n, node, x, axis, wi_onnx_get(n, node, 1), source) : NULL;
 }
 
@@ -266,7 +255,7 @@ static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) 
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const source = wi_onnx_get(n, node, 1);
     weft_tensor *first = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;
     int64_t dims[WEFT_MAX_RANK];
-    const int axis = x && source && n->status == WEFT_OK ? axis_of(n, node, x, -2) : -1;
+    const int axis = x && source && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, x, -2) : -1;
     if (axis < 0) return NULL;
     const int rank = weft_tensor_rank(x);
     if (weft_tensor_rank(source) != rank || axis == 0 || (first && weft_tensor_rank(first) != 1))

@@ -37,7 +37,7 @@ static weft_tensor *build_mod(wi_onnx_import *n, wi_onnx_node *node) {
     return wi_onnx_whole(node, "fmod", 0) ? truncated_remainder(a, b) : weft_remainder(a, b);
 }
 
-/* base^exponent, which wraps around, for exponents of 0 or more: the product of base^(2^k) for each bit k of the exponent. */
+/* base^exponent, which wraps around, for exponents from 0 to 2^bits - 1: the product of base^(2^k) for each bit k of the exponent. */
 static weft_tensor *power(weft_tensor *base, weft_tensor *exponent, int bits) {
     weft_tensor *result = weft_number(base, 1), *factor = base;
     for (int k = 0; k < bits; k++) {
@@ -62,8 +62,13 @@ static weft_tensor *whole_power(wi_onnx_import *n, wi_onnx_node *node, weft_tens
     if (!exponent) return NULL;
     if (known < 0 && !is_whole(exponent))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "powers of whole numbers need whole exponents");
-    const int bits = known > 1 ? ilogb(known) + 1 : known >= 0 ? 1 : 31;
-    return wi_onnx_wrap(power(x, weft_cast(exponent, WEFT_I32), bits), wi_onnx_get_type(n, node, 0));
+    const int type = wi_onnx_get_type(n, node, 0);
+    weft_tensor *const whole = weft_cast(exponent, WEFT_I32);
+    if (known >= 0) return wi_onnx_wrap(power(x, whole, known > 1 ? ilogb(known) + 1 : 1), type);
+    /* 1 / x^n is 0 as a whole number, unless x is 1 or -1. */
+    weft_tensor *const is_fraction =
+        weft_logical_and(weft_less_number(whole, 0), weft_not_equal_number(weft_abs(x), 1));
+    return wi_onnx_wrap(weft_where(is_fraction, weft_number(x, 0), power(x, weft_abs(whole), 31)), type);
 }
 
 static weft_tensor *build_pow(wi_onnx_import *n, wi_onnx_node *node) {

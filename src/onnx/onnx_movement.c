@@ -1,5 +1,5 @@
 /* Shapes, slices and indices of ONNX. */
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_build.h"
 #include <string.h>
 
 /* ---- other shapes ---- */
@@ -114,12 +114,46 @@ static weft_tensor *build_tile(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- parts ---- */
 
+/* Weft has no tensors without elements: a part of x that has none along an axis is numbers of the host, none of them. */
+static weft_tensor *set_empty(
+    wi_onnx_import *n, wi_onnx_node *node, size_t index, const weft_tensor *x, int axis) {
+    wi_onnx_numbers *const none = wi_arena_take(&n->arena, sizeof *none + sizeof *none->data);
+    if (!none) return wi_onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
+    *none = (wi_onnx_numbers){
+        .dtype = weft_tensor_dtype(x), .rank = weft_tensor_rank(x), .data = (double *)(none + 1)};
+    for (int d = 0; d < none->rank; d++) {
+        none->dims[d] = d == axis ? 0 : wi_onnx_fixed_size(x, d);
+        if (d != axis && none->dims[d] == 0)
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a part without elements has an open size");
+    }
+    wi_onnx_set_numbers(n, node, index, none);
+    return NULL;
+}
+
 static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor **const parts = wi_arena_take(&n->arena, node->n_input * sizeof(weft_tensor *));
-    for (size_t i = 0; parts && i < node->n_input; i++) parts[i] = wi_onnx_get(n, node, i);
-    return parts && n->status == WEFT_OK
-               ? weft_concat(parts, node->n_input, (int)wi_onnx_whole(node, "axis", 0))
-               : NULL;
+    weft_tensor **const parts = wi_arena_take(&n->arena, (node->n_input + 1) * sizeof(weft_tensor *));
+    size_t count = 0;
+    for (size_t i = 0; parts && i < node->n_input; i++) {
+        const wi_onnx_numbers *const known = wi_onnx_known(n, node, i);
+        if (!known || known->count > 0) parts[count++] = wi_onnx_get(n, node, i);
+    }
+    const int axis = count > 0 && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, parts[0], 1) : -1;
+    return axis >= 0 ? weft_concat(parts, count, axis) : NULL;
+}
+
+/* The sizes of parts. Without any, parts are equal, and the last one may be smaller. False: they do not fit. */
+static bool read_parts(wi_onnx_list *sizes, wi_onnx_node *node, int64_t all, size_t count) {
+    const int64_t part = (all + (int64_t)count - 1) / (int64_t)count;
+    const int given = sizes->count;
+    int64_t rest = all;
+    if (given > 0 && (size_t)given != count) return false;
+    if (wi_onnx_whole(node, "num_outputs", (int64_t)count) != (int64_t)count) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (given == 0) sizes->of[i] = i + 1 < count ? part : rest;
+        if (sizes->of[i] < 0 || sizes->of[i] > rest) return false;
+        rest -= sizes->of[i];
+    }
+    return rest == 0;
 }
 
 static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
@@ -127,27 +161,41 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_list sizes =
         wi_onnx_has(node, 1) ? wi_onnx_get_list(n, node, 1, "sizes") : wi_onnx_wholes(node, "split");
     const size_t count = node->n_output;
-    if (!x || n->status != WEFT_OK) return NULL;
-    if (count > sizeof parts / sizeof *parts)
+    const int axis = x && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, x, 0) : -1;
+    if (axis < 0) return NULL;
+    if (count > sizeof parts / sizeof *parts || count == 0)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has %zu outputs", count);
-    const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(x));
-    /* Without sizes parts are equal, and the last one may be smaller. */
-    const int64_t all = weft_tensor_dimension(x, axis), part = (all + (int64_t)count - 1) / (int64_t)count;
-    for (size_t i = 0; sizes.count == 0 && i < count; i++)
-        sizes.of[i] = i + 1 < count ? part : all - part * (int64_t)i;
-    if (weft_split_sizes(x, axis, sizes.of, count, parts) != WEFT_OK) return NULL;
-    for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
-    return parts[0];
+    const int64_t all = wi_onnx_fixed_size(x, axis);
+    if (all == 0 && sizes.count == 0) {
+        if (weft_split(x, axis, count, parts) != WEFT_OK) return NULL;
+        for (size_t i = 1; i < count; i++) wi_onnx_set(n, node, i, parts[i]);
+        return parts[0];
+    }
+    if (all == 0)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size has only equal parts");
+    if (!read_parts(&sizes, node, all, count))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not fit to axis %d", axis);
+    int64_t begin = 0;
+    for (size_t i = 0; i < count; begin += sizes.of[i++]) {
+        if (sizes.of[i] == 0)
+            set_empty(n, node, i, x, axis);
+        else
+            wi_onnx_set(n, node, i, weft_slice(x, axis, begin, begin + sizes.of[i]));
+    }
+    return NULL;
 }
 
-/* Of one axis. A negative step turns it around first. */
-static weft_tensor *slice_axis(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+/* Of one axis. A negative step turns it around first. An axis without elements is left as it is, and *empty says which. */
+static weft_tensor *slice_axis(
+    weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step, int *empty) {
     const int64_t size = weft_tensor_dimension(x, axis);
     const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
     start = start < 0 ? start + size : start;
     end = end < 0 ? (end < -size ? low : end + size) : end;
     start = start < low ? low : start > high ? high : start;
     end = end < low ? low : end > high ? high : end;
+    step = step < -INT32_MAX ? -INT32_MAX : step;
+    if (step > 0 ? start >= end : start <= end) return *empty = axis, x;
     if (step > 0) return weft_slice_step(x, axis, start, end, step);
     x = weft_flip_axes(x, (const int64_t[]){axis, WEFT_END});
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
@@ -179,6 +227,7 @@ static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
                                                      : (wi_onnx_list){0};
     const wi_onnx_list steps =
         wi_onnx_has(node, 4) ? wi_onnx_get_list(n, node, 4, "steps") : (wi_onnx_list){0};
+    int empty = -1;
     for (int i = 0; x && n->status == WEFT_OK && i < starts.count; i++) {
         const int axis = wi_onnx_axis(i < axes.count ? axes.of[i] : i, weft_tensor_rank(x));
         const int64_t step = i < steps.count ? steps.of[i] : 1;
@@ -187,8 +236,9 @@ static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
         const bool open = wi_onnx_is_symbol(wi_onnx_symbol(weft_tensor_dimension(x, axis))) ||
                           wi_onnx_is_symbol(starts.of[i]) || wi_onnx_is_symbol(ends.of[i]);
         x = open ? slice_open(n, node, x, axis, starts.of[i], ends.of[i], step)
-                 : slice_axis(x, axis, starts.of[i], ends.of[i], step);
+                 : slice_axis(x, axis, starts.of[i], ends.of[i], step, &empty);
     }
+    if (x && empty >= 0 && n->status == WEFT_OK) return set_empty(n, node, 0, x, empty);
     return n->status == WEFT_OK ? x : NULL;
 }
 

@@ -19,7 +19,10 @@ const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;
-    if (strcmp(domain, "com.microsoft") == 0) return find_op(wi_onnx_microsoft_ops, node->op_type);
+    if (strcmp(domain, "com.microsoft") == 0) {
+        op = find_op(wi_onnx_microsoft_ops, node->op_type);
+        return op ? op : find_op(wi_onnx_microsoft_quantised_ops, node->op_type);
+    }
     if (strcmp(domain, "ai.onnx.preview.training") == 0) return find_op(wi_onnx_training_ops, node->op_type);
     if (domain[0] && strcmp(domain, "ai.onnx") != 0) return NULL;
     for (size_t i = 0; !op && i < sizeof standard / sizeof *standard; i++)

@@ -210,8 +210,12 @@ static weft_tensor *build_max_pool(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_cast(pool(n, node, weft_cast(x, WEFT_F32), POOL_MAX), weft_tensor_dtype(x));
 }
 
+weft_tensor *wi_onnx_average_pool(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x) {
+    return pool(n, node, x, POOL_AVERAGE);
+}
+
 static weft_tensor *build_average_pool(wi_onnx_import *n, wi_onnx_node *node) {
-    return pool(n, node, wi_onnx_get(n, node, 0), POOL_AVERAGE);
+    return wi_onnx_average_pool(n, node, wi_onnx_get(n, node, 0));
 }
 
 static weft_tensor *build_lp_pool(wi_onnx_import *n, wi_onnx_node *node) {
@@ -232,9 +236,10 @@ static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
                           ? (dims[d + 2] - 1) * w.stride[d] + w.size[d] - w.before[d] - w.after[d]
                           : 0;
     for (int d = 0; d < w.axes + 2; d++) {
-        all *= dims[d];
+        all = d > 1 && dims[d] > INT32_MAX / (all < 0 ? -all : all + 1) ? 0 : all * dims[d];
         if (wanted.count == w.axes + 2) after[d] = wi_onnx_dimension(wanted.of[d]) - dims[d];
-        if ((d > 1 && dims[d] < 1) || after[d] < 0 || (wanted.count != 0 && wanted.count != w.axes + 2))
+        if (all == 0 || (d > 1 && dims[d] < 1) || after[d] < 0 ||
+            (wanted.count != 0 && wanted.count != w.axes + 2))
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
                 "it needs an image of fixed size, and an output_shape that is not smaller");
     }

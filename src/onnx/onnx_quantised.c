@@ -1,6 +1,7 @@
 /* See onnx_quantised.h. Products of whole numbers of 8 bits are exact: they are computed in f32, in which whole numbers up to 2^24 are
  * exact, and factors are divided into digits of 4 bits where sums become larger. */
 #include "onnx/onnx_quantised.h"
+#include "onnx/onnx_build.h"
 #include <string.h>
 
 /* ---- scales and zero points ---- */
@@ -9,8 +10,9 @@
 static weft_tensor *repeat_blocks(weft_tensor *s, const weft_tensor *x, wi_onnx_layout layout) {
     int64_t dims[WEFT_MAX_RANK];
     const int rank = weft_tensor_rank(x), axis = layout.axis;
-    const int64_t size = weft_tensor_dimension(x, axis);
-    s = weft_unsqueeze(s, axis + 1);
+    const int64_t size = wi_onnx_fixed_size(x, axis);
+    s = size > 0 ? weft_unsqueeze(s, axis + 1) : NULL;
+    if (!s) return NULL;
     for (int d = 0; d <= rank; d++) dims[d] = weft_tensor_dimension(s, d);
     dims[axis + 1] = layout.block;
     s = weft_flatten_axes(weft_expand(s, rank + 1, dims), axis, axis + 1);
@@ -24,9 +26,15 @@ weft_tensor *wi_onnx_spread(
     if (!s || !x) return NULL;
     const int own = weft_tensor_rank(s), rank = weft_tensor_rank(x), axis = layout.axis;
     if (own == 0 || (own == 1 && weft_tensor_dimension(s, 0) == 1)) return weft_reshape_shape(s, 0, NULL);
-    if (axis < 0 || axis >= rank || (layout.block > 0 ? own != rank || rank == WEFT_MAX_RANK : own != 1))
+    if (axis < 0 || axis >= rank || layout.block < 0 ||
+        (layout.block > 0 ? own != rank || rank == WEFT_MAX_RANK : own != 1))
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "input %zu does not fit to axis %d", index, axis);
-    if (layout.block > 0) return repeat_blocks(s, x, layout);
+    if (layout.block > 0) {
+        weft_tensor *const repeated = repeat_blocks(s, x, layout);
+        return repeated
+                   ? repeated
+                   : wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its blocks need an axis of fixed size");
+    }
     for (int d = 0; d < rank; d++) dims[d] = d == axis ? weft_tensor_dimension(s, 0) : 1;
     return weft_reshape_shape(s, rank, dims);
 }

@@ -70,7 +70,7 @@ static weft_tensor *matrix_of(wi_onnx_import *n, const transform *t) {
 /* Of x (..., given, parts): (..., taken, 2). */
 static weft_tensor *apply(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int64_t length, bool inverse, bool half) {
-    enum { MOST = 1 << 24 };
+    enum { MOST = 1 << 23 };
     const int rank = weft_tensor_rank(x);
     int64_t dims[WEFT_MAX_RANK];
     wi_onnx_dims(x, dims);

@@ -2,11 +2,13 @@
 
     python3 tests/onnx/export_networks.py FOLDER [PATTERN...]
     WEFT_ONNX_ROOT=FOLDER/ build/release/tests/test_onnx
+    WEFT_ONNX_ROOT=FOLDER/ WEFT_ONNX_OPEN=1 WEFT_ONNX_CASES='*_open' build/release/tests/test_onnx
 
 Each case has the file, its inputs, and the outputs that PyTorch computes. It needs torch, onnx and onnxscript.
 """
 import fnmatch
 import os
+import shutil
 import sys
 import warnings
 
@@ -288,8 +290,19 @@ def export(path, network, inputs, dynamo, axes):
     elif axes:
         options["dynamic_axes"] = {name: axes for name in names}
     if not dynamo:
-        options["opset_version"] = 17
+        options["opset_version"] = 20 if axes else 17
     torch.onnx.export(network, inputs, path, **options)
+
+
+def of_other_sizes(inputs, axes):
+    """One example more, and a quarter of the length less, than the network was exported with."""
+    for axis, name in axes.items():
+        has_axis = [x.dim() > axis for x in inputs]
+        if name == "batch":
+            inputs = [torch.cat([x, x.narrow(axis, 0, 1)], axis) if has else x for x, has in zip(inputs, has_axis)]
+        else:
+            inputs = [x.narrow(axis, 0, x.shape[axis] * 3 // 4) if has else x for x, has in zip(inputs, has_axis)]
+    return tuple(x.contiguous() for x in inputs)
 
 
 def write(folder, kind, tensors):
@@ -299,12 +312,16 @@ def write(folder, kind, tensors):
             file.write(stored.SerializeToString())
 
 
+def folder_of(root, name, dynamo, axes):
+    return os.path.join(root, "node", f"test_{name}_{'dynamo' if dynamo else 'trace'}{'_open' if axes else ''}")
+
+
 def write_case(root, name, network, inputs, dynamo, axes):
-    case = f"test_{name}_{'dynamo' if dynamo else 'trace'}{'_open' if axes else ''}"
-    folder = os.path.join(root, "node", case)
+    folder = folder_of(root, name, dynamo, axes)
     data = os.path.join(folder, "test_data_set_0")
     os.makedirs(data, exist_ok=True)
     export(os.path.join(folder, "model.onnx"), network, inputs, dynamo, axes)
+    inputs = of_other_sizes(inputs, axes or {})
     outputs = network(*inputs)
     write(data, "input", inputs)
     write(data, "output", outputs if isinstance(outputs, tuple) else (outputs,))
@@ -324,6 +341,7 @@ def main():
                 try:
                     write_case(root, name, network, inputs, dynamo, open_axes)
                 except Exception as error:
+                    shutil.rmtree(folder_of(root, name, dynamo, open_axes))
                     print(f"{name}: PyTorch does not export it (dynamo={dynamo}): {str(error).strip().splitlines()[-1][:150]}")
 
 

@@ -1,6 +1,7 @@
 /* Networks of ONNX files compute what ONNX's own conformance cases say (Debian's package libonnx-testdata), and files that are damaged
  * or have what is not supported give an error. WEFT_ONNX_CASES: a pattern of names of cases. WEFT_ONNX_ROOT: another folder of
- * cases, as site-packages/onnx/backend/test/data/. */
+ * cases, as site-packages/onnx/backend/test/data/. WEFT_ONNX_KNOWN: all inputs are constants, so that the host computes what it can.
+ * WEFT_ONNX_OPEN: sizes that a file leaves open are the batch or the length, and get their size from the plan. */
 /* test slow */
 #include "base/file_read.h"
 #include "file_network.h"
@@ -100,8 +101,6 @@ static void give_value(wi_onnx_case *c, size_t index) {
         c->file.model->graph->input[index]->name, dtype, numbers->rank, numbers->dims, data};
 }
 
-static bool on_host; /* all inputs are constants, so that the host computes what it can */
-
 static weft_status read_case(wi_onnx_case *c, const char *folder) {
     snprintf(c->path, sizeof c->path, "%s/model.onnx", folder);
     wi_arena_init(&c->arena, NULL);
@@ -111,7 +110,8 @@ static weft_status read_case(wi_onnx_case *c, const char *folder) {
     const WiOnnx__GraphProto *const graph = status == WEFT_OK ? c->file.model->graph : NULL;
     for (size_t i = 0; graph && i < c->input_count && i < graph->n_input; i++) {
         WI_TRY(check_type(&c->inputs[i], graph->input[i]));
-        if (on_host || c->inputs[i].count == 0 || is_of_host(graph, graph->input[i]->name)) give_value(c, i);
+        if (getenv("WEFT_ONNX_KNOWN") || c->inputs[i].count == 0 || is_of_host(graph, graph->input[i]->name))
+            give_value(c, i);
     }
     for (size_t i = 0; graph && i < c->output_count && i < graph->n_output; i++)
         WI_TRY(check_type(&c->outputs[i], graph->output[i]));
@@ -172,12 +172,28 @@ static void write_inputs(weft_plan *plan, const wi_onnx_case *c, const weft_onnx
         if (weft_onnx_input(model, i)) write_input(plan, weft_onnx_input(model, i), &c->inputs[i]);
 }
 
+/* Is an axis of an input open in the file, and so in the graph? */
+static bool stays_open(const wi_onnx_case *c, size_t input, int axis) {
+    const WiOnnx__TypeProto *const type = c->file.model->graph->input[input]->type;
+    const WiOnnx__ShapeProto *const shape = type && type->tensor_type ? type->tensor_type->shape : NULL;
+    return getenv("WEFT_ONNX_OPEN") && shape && (size_t)axis < shape->n_dim &&
+           !shape->dim[axis]->has_dim_value;
+}
+
+/* The sizes of open axes, which are those of the arrays of the case. */
+static void size_plan(weft_plan_options *options, const wi_onnx_case *c) {
+    for (size_t i = 0; i < c->input_count && i < c->file.model->graph->n_input; i++)
+        for (int d = 0; d < c->inputs[i].rank && !c->known[i]; d++)
+            if (stays_open(c, i, d)) *(d == 0 ? &options->batch : &options->length) = c->inputs[i].dims[d];
+}
+
 /* counts: wrong, not supported, right. */
 static void run_group(int counts[3]) {
     static weft_tensor *outputs[TOGETHER * MOST_OUTPUTS];
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
     weft_plan *plan = NULL;
     size_t count = 0;
+    for (size_t k = 0; k < group.count; k++) size_plan(&options, &group.cases[k]);
     for (size_t k = 0; k < group.count; k++)
         for (size_t i = 0; i < weft_onnx_output_count(group.models[k]); i++)
             outputs[count++] = weft_onnx_output(group.models[k], i);
@@ -209,6 +225,7 @@ static weft_status load_case(
     const WiOnnx__GraphProto *const file = c->file.model->graph;
     for (size_t i = 0; i < c->input_count && i < file->n_input; i++)
         for (int d = 0; d < c->inputs[i].rank && !c->known[i]; d++) {
+            if (stays_open(c, i, d)) continue;
             snprintf(labels[options.size_count], NAME, "%.200s:%d", file->input[i]->name, d);
             sizes[options.size_count] = (weft_onnx_size){labels[options.size_count], c->inputs[i].dims[d]};
             options.size_count++;
@@ -240,7 +257,7 @@ static void try_case(int counts[3], const char *folder) {
     if (!group.graph) group.graph = test_graph();
     snprintf(scope, sizeof scope, "case%zu", group.count);
     assert_weft_ok(load_case(&group.models[group.count++], group.graph, c, scope));
-    if (group.count == TOGETHER) run_group(counts);
+    if (group.count == TOGETHER || getenv("WEFT_ONNX_OPEN")) run_group(counts);
 }
 
 /* ---- the cases ---- */
@@ -278,37 +295,21 @@ static void try_folder(int counts[3], const char *folder, const char *wanted) {
     if (count >= 0) free(entries);
 }
 
-/* The number of cases that are right. */
-static int try_folders(const char *wanted) {
+/* Version 1.12 has this many that are right; WEFT_ONNX_CASES: only those whose names fit. */
+static void test_cases(void **state) {
     static const char *const folders[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
-    const char *const root = getenv("WEFT_ONNX_ROOT");
+    const char *const wanted = getenv("WEFT_ONNX_CASES"), *const root = getenv("WEFT_ONNX_ROOT");
     int counts[3] = {0};
+    (void)state;
     for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
         char folder[NAME];
         snprintf(folder, sizeof folder, "%s%s", root ? root : ROOT, folders[f]);
-        try_folder(counts, folder, wanted);
+        try_folder(counts, folder, wanted ? wanted : test_reduced() ? "test_[Ccl]*" : "*");
     }
     if (group.count > 0) run_group(counts);
     print_message("%d right, %d not supported, %d wrong\n", counts[2], counts[1], counts[0]);
     assert_int_equal(counts[0], 0);
-    return counts[2];
-}
-
-/* Version 1.12 has this many that are right; WEFT_ONNX_CASES: only those whose names fit. */
-static void test_cases(void **state) {
-    const char *const wanted = getenv("WEFT_ONNX_CASES");
-    (void)state;
-    const int right = try_folders(wanted ? wanted : test_reduced() ? "test_[Ccl]*" : "*");
-    if (!wanted && !getenv("WEFT_ONNX_ROOT") && !test_reduced()) assert_in_range(right, FEWEST_RIGHT, CASES);
-}
-
-/* The host computes the same. */
-static void test_cases_on_host(void **state) {
-    const char *const wanted = getenv("WEFT_ONNX_CASES");
-    (void)state;
-    on_host = true;
-    assert_true(try_folders(wanted ? wanted : test_reduced() ? "test_sl*" : "test_[e-mr-z]*") > 0 || wanted);
-    on_host = false;
+    if (!wanted && !root && !test_reduced()) assert_in_range(counts[2], FEWEST_RIGHT, CASES);
 }
 
 /* ---- what is not taken ---- */
@@ -392,7 +393,7 @@ int main(void) {
         print_message("SKIPPED: " ROOT " is missing: install libonnx-testdata\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_cases_on_host),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_damage), cmocka_unit_test(test_training)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_training)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
