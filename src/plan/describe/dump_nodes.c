@@ -65,9 +65,9 @@ static void append_layout(const wi_value *value, wi_text *text) {
 static void append_member(const wi_value *value, wi_text *text) {
     const wi_member_state *const member = &value->member;
     wi_text_append(text, "  member %d of step %d%s", member->place, value->step,
-        member->in_row            ? ", in row"
-        : member->after_reduction ? ", after reduction"
-                                  : "");
+        member->in_row      ? ", in row"
+        : member->chain > 0 ? ", after reduction"
+                            : "");
     if (member->copy_of >= 0) wi_text_append(text, ", a copy of value %d", member->copy_of);
     if (member->expression) wi_text_append(text, ", an inline value stored");
 }

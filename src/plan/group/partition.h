@@ -87,7 +87,6 @@ typedef struct wi_member_state {
     int chain;
     int outside; /* readers that are not, or not yet, members of the step; a plan's output is a reader */
     bool in_row; /* has one element for each row of a reduction, not one for each point of the space */
-    bool after_reduction; /* depends on a reduction of the step, and is not in_row */
     bool keeps_layout; /* the layout is final: a contraction's epilogue computes or reads the value with it */
     bool permuted;     /* stored in the memory order of its readers, not of its axes */
 } wi_member_state;

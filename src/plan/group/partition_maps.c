@@ -46,14 +46,15 @@ static bool rows_may_be_read_twice(const wi_step *step) {
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 
-/* Does the node depend on a reduction of this step, so that it needs another sweep? */
-static bool after_reduction(const wi_partition *p, const weft_tensor *node, int step) {
+/* How many reductions of the step must be computed one after the other before the inputs of the node are known? If there is one, and the
+ * node has an element for each point of the space, the step needs another sweep to compute the node. */
+static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
+    int chain = 0;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (wi_is_member_of(input, step) && (input->member.in_row || input->member.after_reduction))
-            return true;
+        if (wi_is_member_of(input, step) && input->member.chain > chain) chain = input->member.chain;
     }
-    return false;
+    return chain;
 }
 
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
@@ -167,7 +168,7 @@ static bool map_joins(
     *in_row = false;
     if (wi_shape_equal(&node->shape, &step->shape)) {
         if (step->kind == WI_STEP_PRODUCT) return product_takes(p, step, node, index);
-        return !after_reduction(p, node, index) || rows_may_be_read_twice(step);
+        return chain_of(p, node, index) == 0 || rows_may_be_read_twice(step);
     }
     *in_row = true;
     return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
@@ -186,15 +187,6 @@ static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int ste
 }
 
 /* ---- maps ---- */
-
-static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
-    int chain = 0;
-    for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (wi_is_member_of(input, step) && input->member.chain > chain) chain = input->member.chain;
-    }
-    return chain;
-}
 
 /* Looks ahead in the order: does a chain of maps that begins with this node end in a map that also reads a member of the step? Then the
  * node joins this step rather than a new one. at: the node's place in the order. */
@@ -251,7 +243,6 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     WI_TRY(read_inputs(p, node, step, operands));
     wi_add_member(p, step, index);
     wi_member_state *const member = &p->values[index].member;
-    member->after_reduction = !in_row && after_reduction(p, node, step);
     member->chain = chain_of(p, node, step);
     member->in_row = in_row;
     return WEFT_OK;
@@ -276,7 +267,7 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     if (!wi_has_room(p, step, node)) return false;
     wi_step probe = *step;
     probe.reduced = node->attributes->over.axes;
-    return !input->member.after_reduction || rows_may_be_read_twice(&probe);
+    return input->member.chain == 0 || rows_may_be_read_twice(&probe);
 }
 
 /* A reduction that would begin a step can join one of the last steps instead, if that step comes after all its inputs and reduces the
