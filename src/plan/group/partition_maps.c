@@ -2,12 +2,12 @@
 #include "plan/layout/loops.h"
 #include <string.h>
 
-/* The latest step that computes an input; -1: all inputs are in memory before the first step. */
+/* The latest step that computes an input; -1: all inputs are inline, or in memory before the first step. */
 static int latest_step(const wi_partition *p, const weft_tensor *node) {
     int latest = -1;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (input->state != WI_VALUE_INLINE && input->step > latest) latest = input->step;
+        if (input->step > latest) latest = input->step;
     }
     return latest;
 }

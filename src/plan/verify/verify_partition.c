@@ -89,7 +89,7 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     WI_REQUIRE(
         value->fault < p->fault_count, WI_PASS_PARTITION, "value", index, "its fault slot does not exist");
     const int storage = wi_base_storage(p, (int)index);
-    if (storage < 0 || value->state == WI_VALUE_INLINE || wi_pick_of(value)) return WEFT_OK;
+    if (storage < 0 || wi_pick_of(value)) return WEFT_OK;
     int64_t first, end;
     wi_verify_reach(value->layout, value->extent->dims, value->extent->rank, weft_dtype_size(value->format),
         &first, &end);
