@@ -1,7 +1,7 @@
 /* The partition: nodes become values, values are assigned to steps, and values that several steps use get memory.
  *
  *   partition_nodes.c     takes the nodes in order, then the outputs of the plan
- *   partition_values.c    creates values, storages and steps; gives values memory
+ *   partition_values.c    creates values, storages and steps; sets the state of values; gives values memory
  *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step each joins
  *   materialise_inline.c  maps that the steps that read them compute
@@ -256,7 +256,7 @@ bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft
 /* The layout with which the value is read in a space of more or larger dimensions; stride 0 along broadcast axes. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 
-/* ---- for the files of this pass, and assign.c ---- */
+/* ---- for the files of this pass, improve/ and assign.c ---- */
 /* Adds a value for the node. The caller gives the value its state next. */
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 /* Sets the value's layout. */
@@ -267,9 +267,9 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
 void wi_add_member(wi_partition *p, int step, int value);
 /* Makes the value inline: each reader computes `expression`, from at most that number of operands. */
 void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
-/* Makes the value one in memory that no step has as a member. storage -1: an assignment, which nothing reads. */
+/* Gives the value this storage, which no step fills as a member. storage -1: an assignment, whose memory nothing reads. */
 void wi_make_stored(wi_partition *p, int value, int storage);
-/* Makes the value a view of the memory of `viewed`, a stored value or a view. The layout is set separately. */
+/* Makes the value a view of the memory of `viewed`, which is a stored value or itself a view. Does not set the layout. */
 void wi_make_view(wi_partition *p, int value, int viewed);
 bool wi_is_uniform_inline(const wi_value *value);
 /* Gives a member a storage in the arena. Does nothing for a value in memory. */
@@ -324,7 +324,7 @@ weft_status wi_take_kernel(wi_partition *p, int value);
 bool wi_is_of_segments(const wi_partition *p, int value);
 weft_status wi_take_of_segments(wi_partition *p, int value);
 /* Is the member the result of the contraction itself, before the epilogue? */
-bool wi_is_product_of(const wi_step *step, const wi_value *member);
+bool wi_is_product_of(const wi_step *step, const wi_value *value);
 /* Is the value a table of which the step reads (is_output: writes) the rows that belong to its segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
 /* Splits the strides of a view of gathered rows: `rows` gets the strides that select a row, in elements of the index tensor, `columns` the

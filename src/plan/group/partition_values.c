@@ -1,4 +1,4 @@
-/* Creates values, storages and steps of the partition, and gives values memory (copies: partition_copies.c). */
+/* Creates values, storages and steps of the partition, sets the state of values, and gives values memory (copies: partition_copies.c). */
 #include "plan/group/partition.h"
 #include <CL/cl.h>
 #include <string.h>
