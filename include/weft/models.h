@@ -1,8 +1,9 @@
 /* weft/models.h: well-known networks, as a reference card.
  *
- * Each network but weft_bert, which reads text, takes x (N, C, H, W), f32, and returns logits (N, classes). C is arbitrary: 3 for RGB, as in the
- * papers, or 1 for grey. The comments below begin with H × W of the paper (224² is 224 × 224); other sizes work if
- * every window of the network fits. The first linear layer after a flatten is as wide as the flattened image.
+ * Each network takes x (N, C, H, W), f32, and returns logits (N, classes); weft_bert, at the end, reads texts. C is
+ * arbitrary: 3 for RGB, as in the papers, or 1 for grey. The comments below begin with H × W of the paper (224² is 224
+ * × 224); other sizes work if every window of the network fits. The first linear layer after a flatten is as wide as
+ * the flattened image.
  *
  * classes 0: the result is (N, width), the features that the last linear layer would read. That layer and its dropout
  * are left out, for another head or to compare images; the option `allow_extra` of weft_weights_load skips its weights
@@ -79,8 +80,8 @@ WEFT_API weft_tensor *weft_mobilenet_v3_large(weft_tensor *x, int64_t classes, c
 WEFT_API weft_tensor *weft_mobilenet_v3_small(
     weft_tensor *x, int64_t classes, const char *prefix); /* as weft_mobilenet_v3_large */
 /* 224²: M. Tan and Q. V. Le 2019; dropout 0.2. In training, example n skips the convolutions of block i of 16, if this
- * block has a shortcut, with the probability 0.2 · i / 16, and the results of the other examples are divided by the
- * probability not to (StochasticDepth of torchvision; G. Huang et al. 2016). Convolutions He, linear layer wide. */
+ * block has a shortcut, with probability p = 0.2 · i / 16; the convolutions of the other examples are scaled by 1 / (1 -
+ * p) (torchvision's StochasticDepth; G. Huang et al. 2016). Convolutions He, linear layer wide. */
 WEFT_API weft_tensor *weft_efficientnet_b0(weft_tensor *x, int64_t classes, const char *prefix);
 /* 224²: A. Dosovitskiy et al. 2021, ViT-Base with patches of 16². H and W are multiples of 16, and the parameter
  * "encoder.pos_embedding" (1, 1 + H / 16 · W / 16, 768) has a row for each patch, so that weights belong to one size of
@@ -121,11 +122,13 @@ typedef struct weft_bert_options {
 /* The encoder of J. Devlin et al. 2019: tokens i32 (N, length) → (N, length, width), the last hidden states. length is a
  * number or WEFT_LENGTH. *pooled is (N, width), tanh of a linear layer of the first token's state; pooled NULL: the
  * network has no such layer. options NULL means all defaults, which are those of BERT-Base. Parameters have the names
- * and shapes of Hugging Face's BertModel ("encoder.layer.0.attention.self.query.weight"), also with Weft's option
- * `prefix` "bert." for the encoder of BertForMaskedLM; "LayerNorm.gamma" and "beta" of old files are "weight" and
- * "bias" after BertModel has read and saved them. Linear and embedding weights begin as N(0, 0.02), biases as 0. Token 0
- * is the padding: its row begins as zeros and gets no gradient. NULL after an error: WEFT_ERROR_SHAPE,
- * WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT. A token or type that is out of range is an error of the next read or wait. */
+ * and shapes of Hugging Face's BertModel ("encoder.layer.0.attention.self.query.weight"); with the prefix "bert." they
+ * have those of the encoder in BertForMaskedLM and similar classes. Files with "LayerNorm.gamma" and "LayerNorm.beta"
+ * are older: load them in Python, and save the state_dict(). Linear and embedding weights begin as N(0, 0.02), biases
+ * as 0. Token 0 is the padding: its row begins as zeros and gets no gradient, but the tokens of a text attend to it
+ * unless the mask excludes it. A text that attends to no token gets 0 from each attention. NULL after an error:
+ * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT. A token or type that is out of range is an error of the next
+ * read or wait. */
 WEFT_API weft_tensor *weft_bert(weft_tensor *tokens, const weft_bert_options *options, weft_tensor **pooled);
 
 #ifdef __cplusplus

@@ -15,10 +15,10 @@ typedef enum wi_first_values {
     WI_FIRST_HE,
     WI_FIRST_NORMAL,
     WI_FIRST_TRUNCATED,
-    WI_FIRST_PATCHES,
+    WI_FIRST_PATCHES, /* truncated, with deviation 1/sqrt(fan_in); biases 0 */
     WI_FIRST_WIDE,
-    WI_FIRST_GLOROT,
-    WI_FIRST_ZERO
+    WI_FIRST_GLOROT, /* biases N(0, 1e-6) */
+    WI_FIRST_ZERO    /* also biases */
 } wi_first_values;
 
 struct wi_model;

@@ -270,6 +270,30 @@ static void bad_input_is_an_error(void **state) {
     assert_null(weft_bert(NULL, NULL, NULL));
 }
 
+/* Token 40 of a vocabulary of 40, and type 3 of 3. */
+static void a_token_out_of_range_fails_the_read(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const int32_t numbers[2][5] = {{1, 2, 3, k == 0 ? 40 : 4, 5}, {0, 1, 2, 0, k == 1 ? 3 : 0}};
+        float values[160];
+        weft_graph *const graph = test_graph();
+        weft_tensor *const tokens = weft_input(graph, "tokens", WEFT_I32, 5);
+        weft_bert_options options = small_options();
+        options.token_types = weft_input(graph, "types", WEFT_I32, 5);
+        weft_tensor *states = weft_bert(tokens, &options, NULL);
+        weft_plan *plan = NULL;
+        assert_weft_ok(weft_plan_create(
+            &plan, &states, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 1, .inference = true}));
+        assert_weft_ok(weft_plan_write(plan, tokens, numbers[0], sizeof numbers[0]));
+        assert_weft_ok(weft_plan_write(plan, options.token_types, numbers[1], sizeof numbers[1]));
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_fails(
+            WEFT_ERROR_ARGUMENT, weft_plan_read(plan, states, values, sizeof values), "embedding");
+        weft_plan_release(plan);
+        weft_graph_release(graph);
+    }
+}
+
 static int set_up(void **state) {
     (void)state;
     golden = golden_file("bert_golden.json");
@@ -286,6 +310,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_are_as_pytorch_has_them),
         cmocka_unit_test(gradients_are_as_pytorch_has_them), cmocka_unit_test(first_values_are_those_of_bert),
         cmocka_unit_test(without_options_it_is_bert_base), cmocka_unit_test(dropout_is_of_training_only),
-        cmocka_unit_test(bad_input_is_an_error)};
+        cmocka_unit_test(a_token_out_of_range_fails_the_read), cmocka_unit_test(bad_input_is_an_error)};
     return test_finish(cmocka_run_group_tests(tests, set_up, tear_down));
 }
