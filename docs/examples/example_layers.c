@@ -123,10 +123,26 @@ static void networks(
     (void)weft_googlenet(image, 10, "googlenet."), (void)weft_inception_v3(image, 0, "inception_v3.");
     (void)weft_resnet18(image, 10, "resnet18."), (void)weft_resnet50(image, 0, "resnet50.");
     (void)weft_resnet20(image, 10, "resnet20."), (void)weft_resnet56(image, 10, "resnet56.");
+    (void)weft_resnet34(image, 10, "resnet34."), (void)weft_resnet101(image, 10, "resnet101.");
     (void)weft_mobilenet_v2(image, 10, "mobilenet_v2.");
+    (void)weft_mobilenet_v3_large(image, 10, "large."), (void)weft_mobilenet_v3_small(image, 10, "small.");
+    (void)weft_efficientnet_b0(image, 10, "efficientnet_b0.");
+    (void)weft_vit_b_16(
+        weft_resample(image, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .size = 224}), 10,
+        "vit_b_16.");
     for (size_t i = 0; weft_model_name(i); i++) printf("%s\n", weft_model_name(i));
     (void)weft_model(
         image, "resnet18", 10, &(weft_model_options){WEFT_MODEL_OPTIONS_INIT, .prefix = "again."});
+}
+
+/* The states of each token and of the whole text, of a small BERT. */
+static void text_encoder(weft_graph *graph) {
+    weft_tensor *tokens = weft_input(graph, "text", WEFT_I32, WEFT_LENGTH),
+                *mask = weft_input(graph, "mask", WEFT_BOOL, WEFT_LENGTH), *pooled;
+    (void)weft_bert(tokens,
+        &(weft_bert_options){
+            WEFT_BERT_OPTIONS_INIT, .prefix = "bert.", .layers = 2, .width = 64, .heads = 2, .mask = mask},
+        &pooled);
 }
 
 int main(void) {
@@ -140,6 +156,7 @@ int main(void) {
             norms(graph, image);
         convolutions(graph, image), pooling(image), attention(graph, x), recurrent(graph, x);
         networks(weft_input(graph, "photo", WEFT_F32, 3, 227, 227));
+        text_encoder(graph);
         status = weft_graph_status(graph);
     }
     if (status) fprintf(stderr, "layers: %s\n", weft_last_error());

@@ -7,18 +7,24 @@
 
 /* In the order of models.h; the columns are the fields of wi_model_row. */
 static const wi_model_row rows[] = {
-    {"lenet5", wi_model_lenet5, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
-    {"alexnet_s", wi_model_alexnet_s, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
-    {"alexnet_r", wi_model_alexnet_r, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
-    {"vgg11", wi_model_vgg11, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
-    {"vgg16", wi_model_vgg16, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
-    {"googlenet", wi_model_googlenet, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.01f, 1e-3f},
-    {"inception_v3", wi_model_inception_v3, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.1f, 1e-3f},
-    {"resnet18", wi_model_resnet18, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
-    {"resnet50", wi_model_resnet50, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
-    {"resnet20", wi_model_resnet20, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
-    {"resnet56", wi_model_resnet56, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
-    {"mobilenet_v2", wi_model_mobilenet_v2, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
+    {"lenet5", wi_model_lenet5, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"alexnet_s", wi_model_alexnet_s, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"alexnet_r", wi_model_alexnet_r, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"vgg11", wi_model_vgg11, WI_FIRST_HE, WI_FIRST_NORMAL, 0.01f, 0, 0},
+    {"vgg16", wi_model_vgg16, WI_FIRST_HE, WI_FIRST_NORMAL, 0.01f, 0, 0},
+    {"googlenet", wi_model_googlenet, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.01f, 1e-3f, 0},
+    {"inception_v3", wi_model_inception_v3, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.1f, 1e-3f, 0},
+    {"resnet18", wi_model_resnet18, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"resnet34", wi_model_resnet34, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"resnet50", wi_model_resnet50, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"resnet101", wi_model_resnet101, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"resnet20", wi_model_resnet20, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"resnet56", wi_model_resnet56, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0, 0},
+    {"mobilenet_v2", wi_model_mobilenet_v2, WI_FIRST_HE, WI_FIRST_NORMAL, 0.01f, 0, 0},
+    {"mobilenet_v3_large", wi_model_mobilenet_v3_large, WI_FIRST_HE, WI_FIRST_NORMAL, 0.01f, 1e-3f, 0.01f},
+    {"mobilenet_v3_small", wi_model_mobilenet_v3_small, WI_FIRST_HE, WI_FIRST_NORMAL, 0.01f, 1e-3f, 0.01f},
+    {"efficientnet_b0", wi_model_efficientnet_b0, WI_FIRST_HE, WI_FIRST_WIDE, 0, 0, 0},
+    {"vit_b_16", wi_model_vit_b_16, WI_FIRST_PATCHES, WI_FIRST_GLOROT, 0, 1e-6f, 0},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -48,6 +54,16 @@ static bool check_image(const wi_model *model, const weft_tensor *x) {
     return false;
 }
 
+bool wi_model_take_prefix(wi_model *model, const char *prefix) {
+    const size_t length = prefix ? strlen(prefix) : 0;
+    snprintf(model->scope, sizeof model->scope, "%s", prefix ? prefix : "");
+    if (length <= WI_MODEL_SCOPE / 2) return true;
+    wi_graph_fail(model->graph, WEFT_ERROR_ARGUMENT,
+        "weft_%s: the prefix has %zu characters, expected at most %d", model->row->name, length,
+        WI_MODEL_SCOPE / 2);
+    return false;
+}
+
 static weft_tensor *build_model(
     weft_tensor *x, const char *name, int64_t classes, const weft_model_options *given) {
     weft_model_options options;
@@ -63,14 +79,8 @@ static weft_tensor *build_model(
             "weft_%s: classes is %" PRId64
             ", expected 1 or more, or 0 to get the features without a classifier",
             name, classes);
-    const char *const prefix = options.prefix ? options.prefix : "";
-    if (strlen(prefix) > WI_MODEL_SCOPE / 2)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_%s: the prefix has %zu characters, expected at most %d", name, strlen(prefix),
-            WI_MODEL_SCOPE / 2);
-    if (!check_image(&model, x)) return NULL;
+    if (!wi_model_take_prefix(&model, options.prefix) || !check_image(&model, x)) return NULL;
     model.no_dropout = options.no_dropout;
-    snprintf(model.scope, sizeof model.scope, "%s", prefix);
     return model.row->build(&model, x);
 }
 
@@ -91,7 +101,13 @@ WI_MODEL_FUNCTION(vgg16)
 WI_MODEL_FUNCTION(googlenet)
 WI_MODEL_FUNCTION(inception_v3)
 WI_MODEL_FUNCTION(resnet18)
+WI_MODEL_FUNCTION(resnet34)
 WI_MODEL_FUNCTION(resnet50)
+WI_MODEL_FUNCTION(resnet101)
 WI_MODEL_FUNCTION(resnet20)
 WI_MODEL_FUNCTION(resnet56)
 WI_MODEL_FUNCTION(mobilenet_v2)
+WI_MODEL_FUNCTION(mobilenet_v3_large)
+WI_MODEL_FUNCTION(mobilenet_v3_small)
+WI_MODEL_FUNCTION(efficientnet_b0)
+WI_MODEL_FUNCTION(vit_b_16)

@@ -45,8 +45,16 @@ weft_tensor *wi_model_resnet18(const wi_model *m, weft_tensor *x) {
     return resnet(m, x, basic, (const int[]){2, 2, 2, 2});
 }
 
+weft_tensor *wi_model_resnet34(const wi_model *m, weft_tensor *x) {
+    return resnet(m, x, basic, (const int[]){3, 4, 6, 3});
+}
+
 weft_tensor *wi_model_resnet50(const wi_model *m, weft_tensor *x) {
     return resnet(m, x, bottleneck, (const int[]){3, 4, 6, 3});
+}
+
+weft_tensor *wi_model_resnet101(const wi_model *m, weft_tensor *x) {
+    return resnet(m, x, bottleneck, (const int[]){3, 4, 23, 3});
 }
 
 /* ---- for CIFAR-10: an nn.Sequential of convolution, norm, relu, blocks, pooling, flatten, linear ---- */

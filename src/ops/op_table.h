@@ -19,6 +19,8 @@ weft_tensor *wi_wide(weft_tensor *x);
 /* Random numbers in [0, 1); and the factors of the dropout that draws from this stream, 0 or 1 / (1 - p). */
 weft_tensor *wi_draw_uniform(weft_graph *graph, const wi_shape *shape, uint32_t stream);
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
+/* weft_dropout of whole examples of x (N, ...): one random number for each n. */
+weft_tensor *wi_dropout_examples(weft_tensor *x, float p);
 
 /* ---- movements ---- */
 /* A slice of an axis. start and length are dimensions: negative numbers are multiples of the batch. */

@@ -60,6 +60,7 @@ EXPRESSION(class_loss, weft_class_loss_options, 2, weft_cross_entropy_loss(x, LA
 EXPRESSION(sequence_loss, weft_class_loss_options, 2, weft_sequence_cross_entropy_loss(x, LABELS, NULL, o))
 EXPRESSION(model, weft_model_options, 0,
     weft_model(weft_input(GRAPH, "image", WEFT_F32, 1, 32, 32), "lenet5", 10, o))
+EXPRESSION(bert, weft_bert_options, 0, weft_bert(weft_input(GRAPH, "tokens", WEFT_I32, 3), o, NULL))
 EXPRESSION(sequence, weft_sequence_options, 3,
     weft_rnn_with(x,
         &(weft_recurrent_weights){weft_parameter(GRAPH, "a", weft_zeros(), 3, 6),
@@ -255,6 +256,7 @@ static const reader readers[] = {
     READER(WEFT_ATTENTION_OPTIONS_INIT, weft_attention_options, attention),
     READER(WEFT_BAG_OPTIONS_INIT, weft_bag_options, bag),
     READER(WEFT_BATCH_NORM_OPTIONS_INIT, weft_batch_norm_options, batch_norm),
+    READER(WEFT_BERT_OPTIONS_INIT, weft_bert_options, bert),
     READER(WEFT_CATEGORICAL_OPTIONS_INIT, weft_categorical_options, categorical),
     READER(WEFT_CELL_OPTIONS_INIT, weft_cell_options, cell),
     READER(WEFT_CLASS_LOSS_OPTIONS_INIT, weft_class_loss_options, class_loss),

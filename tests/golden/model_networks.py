@@ -1,9 +1,10 @@
-"""The networks that make_model_golden.py records, written after the papers and torchvision's definitions, with
-torchvision's names.
+"""The networks that make_model_golden.py records: torchvision's, or written after the papers and torchvision's
+definitions, with torchvision's names.
 """
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torchvision.models as vision
 
 
 def lenet5(classes, size):
@@ -350,6 +351,12 @@ NETWORKS = [
     ("mobilenet_v2", (3, 64, 64), 20, lambda: MobileNetV2(20)),
     ("googlenet", (3, 80, 80), 20, lambda: GoogLeNet(20)),
     ("inception_v3", (3, 171, 171), 20, lambda: InceptionV3(20)),
+    ("resnet34", (3, 64, 64), 20, lambda: vision.resnet34(num_classes=20)),
+    ("resnet101", (3, 64, 64), 20, lambda: vision.resnet101(num_classes=20)),
+    ("mobilenet_v3_large", (3, 64, 64), 20, lambda: vision.mobilenet_v3_large(num_classes=20)),
+    ("mobilenet_v3_small", (3, 64, 64), 20, lambda: vision.mobilenet_v3_small(num_classes=20)),
+    ("efficientnet_b0", (3, 64, 64), 20, lambda: vision.efficientnet_b0(num_classes=20)),
+    ("vit_b_16", (3, 32, 32), 20, lambda: vision.vit_b_16(num_classes=20, image_size=32)),
     ("vgg11", (3, 32, 32), 20, lambda: Vgg((1, 1, 2, 2, 2), 20)),
     ("vgg16", (3, 32, 32), 20, lambda: Vgg((2, 2, 3, 3, 3), 20)),
 ]

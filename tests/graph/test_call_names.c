@@ -164,8 +164,10 @@ static void networks_name_themselves(void **state) {
         network *build;
         const char *name;
     } networks[] = {NETWORK(lenet5), NETWORK(alexnet_s), NETWORK(alexnet_r), NETWORK(vgg11), NETWORK(vgg16),
-        NETWORK(googlenet), NETWORK(inception_v3), NETWORK(resnet18), NETWORK(resnet50), NETWORK(resnet20),
-        NETWORK(resnet56), NETWORK(mobilenet_v2)};
+        NETWORK(googlenet), NETWORK(inception_v3), NETWORK(resnet18), NETWORK(resnet34), NETWORK(resnet50),
+        NETWORK(resnet101), NETWORK(resnet20), NETWORK(resnet56), NETWORK(mobilenet_v2),
+        NETWORK(mobilenet_v3_large), NETWORK(mobilenet_v3_small), NETWORK(efficientnet_b0),
+        NETWORK(vit_b_16)};
     const size_t count = sizeof networks / sizeof *networks;
     for (size_t i = 0; i < 4 * count; i++) {
         const char *const name = networks[i / 4].name;

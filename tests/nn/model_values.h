@@ -29,16 +29,22 @@ static inline size_t model_count(const weft_tensor *tensor) {
     return count;
 }
 
-/* Matrices and windows: U(±sqrt(3)·sqrt(2 / fan_in)). Vectors: weights 1 + U(±0.1), biases shift + U(±0.1).
- */
+static inline bool model_ends(const char *name, const char *end) {
+    const size_t length = strlen(name), last = strlen(end);
+    return length >= last && strcmp(name + length - last, end) == 0;
+}
+
+/* Matrices and windows: U(±sqrt(3)·sqrt(2 / fan_in)). Vectors: weights and variances 1 + U(±0.1), means U(±0.1), biases
+ * shift + U(±0.1). */
 static inline void model_values(const weft_tensor *tensor, const char *name, float shift, float *values) {
     const size_t count = model_count(tensor);
     const uint32_t seed = model_seed(name);
     const bool is_vector = weft_tensor_rank(tensor) == 1;
     const double fan_in = is_vector ? 1 : (double)(count / (size_t)weft_tensor_dimension(tensor, 0));
-    const bool is_weight = strlen(name) >= 7 && strcmp(name + strlen(name) - 7, ".weight") == 0;
+    const bool is_mean = model_ends(name, ".running_mean");
+    const bool is_one = model_ends(name, ".weight") || model_ends(name, ".running_var");
     const float factor = is_vector ? 0.1f : (float)sqrt(6.0 / fan_in);
-    const float middle = !is_vector ? 0.0f : is_weight ? 1.0f : shift;
+    const float middle = !is_vector || is_mean ? 0.0f : is_one ? 1.0f : shift;
     for (size_t i = 0; i < count; i++) values[i] = model_hashed(seed, (uint32_t)i) * factor + middle;
 }
 

@@ -46,7 +46,9 @@ static void every_network_is_planned(void **state) {
             changes; /* of layout: the image, and maps of more than a pixel flattened, and their gradients */
     } rows[] = {{"lenet5", 1, 32, 2}, {"alexnet_s", 3, 67, 1}, {"alexnet_r", 3, 32, 3}, {"vgg11", 3, 32, 3},
         {"vgg16", 0, 0, 0}, {"googlenet", 3, 64, 1}, {"inception_v3", 3, 107, 1}, {"resnet18", 3, 64, 1},
-        {"resnet50", 3, 64, 1}, {"resnet20", 3, 32, 1}, {"resnet56", 3, 32, 1}, {"mobilenet_v2", 3, 64, 1}};
+        {"resnet34", 3, 64, 1}, {"resnet50", 3, 64, 1}, {"resnet101", 3, 64, 1}, {"resnet20", 3, 32, 1},
+        {"resnet56", 3, 32, 1}, {"mobilenet_v2", 3, 64, 1}, {"mobilenet_v3_large", 3, 64, 1},
+        {"mobilenet_v3_small", 3, 64, 1}, {"efficientnet_b0", 3, 64, 1}, {"vit_b_16", 3, 48, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_string_equal(weft_model_name(i), rows[i].name);
         if (rows[i].size == 0) continue; /* as vgg11, and a GB more to fill */
@@ -54,7 +56,7 @@ static void every_network_is_planned(void **state) {
         weft_plan *const plan = plan_late(&s, 2);
         weft_plan_info info;
         assert_weft_ok(weft_plan_get_info(plan, &info));
-        print_message("%-12s %4zu launches, %3zu kernels, %zu layout changes, arena %zu bytes\n",
+        print_message("%-18s %4zu launches, %3zu kernels, %zu layout changes, arena %zu bytes\n",
             rows[i].name, info.launches, info.kernels, info.layout_conversions, info.arena_bytes);
         assert_int_equal(info.layout_conversions, rows[i].changes);
         weft_plan_release(plan);
@@ -158,12 +160,12 @@ static void two_networks_in_one_graph(void **state) {
 /* Deviations of the first values, within 5 % over many elements. */
 static void assert_deviation(weft_graph *graph, const char *name, double wanted) {
     weft_tensor *const tensor = weft_graph_find(graph, name);
-    static float values[70000];
+    static float values[2400000];
     size_t count = 1;
     double sum = 0;
     if (!tensor) fail_msg("the graph has no %s", name);
     for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
-    assert_true(count <= 70000);
+    assert_true(count <= 2400000);
     assert_weft_ok(weft_tensor_read(tensor, values, count * sizeof *values));
     for (size_t i = 0; i < count; i++) sum += (double)values[i] * (double)values[i];
     const double got = sqrt(sum / (double)count);
@@ -173,12 +175,15 @@ static void assert_deviation(weft_graph *graph, const char *name, double wanted)
 static void first_values_are_the_networks_own(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
-    weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, 75, 75);
+    weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, 80, 80);
     (void)weft_resnet18(x, 20, "r.");
     (void)weft_googlenet(x, 20, "g.");
     (void)weft_inception_v3(x, 20, "i.");
     (void)weft_mobilenet_v2(x, 20, "m.");
     (void)weft_alexnet_r(x, 20, "a.");
+    (void)weft_mobilenet_v3_large(x, 20, "l.");
+    (void)weft_efficientnet_b0(x, 20, "e.");
+    (void)weft_vit_b_16(x, 20, "v.");
     assert_weft_ok(weft_graph_status(graph));
     assert_deviation(graph, "r.layer1.0.conv1.weight", sqrt(2.0 / (64 * 9)));
     assert_deviation(graph, "r.fc.weight", 1 / sqrt(3.0 * 512));
@@ -191,6 +196,19 @@ static void first_values_are_the_networks_own(void **state) {
     assert_deviation(graph, "m.classifier.1.weight", 0.01);
     assert_deviation(graph, "a.3.weight", 1 / sqrt(3.0 * 32 * 25));
     assert_deviation(graph, "m.classifier.1.bias", 0);
+    assert_deviation(graph, "l.features.4.block.2.fc1.weight", sqrt(2.0 / 24));
+    assert_deviation(graph, "l.features.4.block.2.fc1.bias", 0);
+    assert_deviation(graph, "l.classifier.0.weight", 0.01);
+    assert_deviation(graph, "e.features.2.0.block.0.0.weight", sqrt(2.0 / 96));
+    assert_deviation(graph, "e.classifier.1.weight", 1 / sqrt(3.0 * 20));
+    assert_deviation(graph, "e.classifier.1.bias", 0);
+    assert_deviation(graph, "v.conv_proj.weight", 1 / sqrt(3.0 * 256));
+    assert_deviation(graph, "v.conv_proj.bias", 0);
+    assert_deviation(graph, "v.class_token", 0);
+    assert_deviation(graph, "v.encoder.pos_embedding", 0.02);
+    assert_deviation(graph, "v.encoder.layers.encoder_layer_11.mlp.0.weight", sqrt(2.0 / (768 + 3072)));
+    assert_deviation(graph, "v.encoder.layers.encoder_layer_11.mlp.3.bias", 1e-6);
+    assert_deviation(graph, "v.heads.head.weight", 0);
     weft_graph_release(graph);
 }
 
@@ -198,10 +216,11 @@ static void first_values_are_the_networks_own(void **state) {
 
 static void without_classes_the_features_are_returned(void **state) {
     (void)state;
-    static const int64_t widths[] = {84, 4096, 576, 4096, 4096, 1024, 2048, 512, 2048, 64, 64, 1280};
+    static const int64_t widths[] = {
+        84, 4096, 576, 4096, 4096, 1024, 2048, 512, 512, 2048, 2048, 64, 64, 1280, 1280, 1024, 1280, 768};
     for (size_t i = 0; weft_model_name(i); i++) {
         weft_graph *const graph = test_graph();
-        const int64_t size = i == 0 || i == 2 ? 32 : 227;
+        const int64_t size = i == 0 || i == 2 ? 32 : 224;
         weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, size, size);
         weft_tensor *const features = weft_model(x, weft_model_name(i), 0, NULL);
         assert_weft_ok(weft_graph_status(graph));
@@ -210,6 +229,7 @@ static void without_classes_the_features_are_returned(void **state) {
         assert_null(weft_graph_find(graph, "fc.weight"));
         assert_null(weft_graph_find(graph, "classifier.6.weight"));
         assert_null(weft_graph_find(graph, "classifier.1.weight"));
+        assert_null(weft_graph_find(graph, "heads.head.weight"));
         weft_graph_release(graph);
     }
 }
@@ -249,6 +269,7 @@ static void bad_input_is_an_error(void **state) {
     assert_refused(WEFT_ERROR_SHAPE, weft_alexnet_r(x, 10, "a."), "layer a.8", "3 x 3");
     assert_refused(WEFT_ERROR_SHAPE, weft_vgg11(x, 10, NULL), "layer features.15", "2 x 2");
     assert_refused(WEFT_ERROR_SHAPE, weft_inception_v3(x, 10, NULL), "layer maxpool1", "3 x 3");
+    assert_refused(WEFT_ERROR_SHAPE, weft_vit_b_16(x, 10, NULL), "weft_vit_b_16", "8 x 8 pixels", "16");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet50(x, -7, NULL), "weft_resnet50", "classes is -7");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_lenet5(x, -1, NULL), "weft_lenet5", "classes is -1");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet20(x, 10, prefix), "199 characters");

@@ -1,6 +1,6 @@
-/* Every network of weft/models.h beside PyTorch (tests/golden/model_golden.json): of one step at batch 2 the
- * loss and the norm of every parameter's gradient, and 20 steps of SGD with momentum of ResNet-20 and
- * AlexNet-R, to 1e-3. A gradient whose true norm is nearly 0 (a bias before a norm) is compared with 1e-4 of
+/* Networks of weft/models.h beside PyTorch (tests/golden/model_golden.json): the logits of 2 images, to
+ * 1e-4 of the largest; of one step at batch 2 the loss and the norm of every parameter's gradient, and 20 steps of SGD
+ * with momentum of ResNet-20 and AlexNet-R, to 1e-3. A gradient whose true norm is nearly 0 (a bias before a norm) is compared with 1e-4 of
  * the largest.
  *
  * The kernels of class gpu are slow on a CPU: there, unless the device is a GPU, the networks of 32² alone.
@@ -11,7 +11,7 @@
 #include "support/golden_file.h"
 #include <weft/weft.h>
 
-static const double tolerance = 1e-3, floor_of_norms = 1e-4;
+static const double tolerance = 1e-3, floor_of_norms = 1e-4, tolerance_of_logits = 1e-4;
 
 static weft_context *context;
 static cJSON *golden;
@@ -21,19 +21,21 @@ typedef struct network {
     int64_t image[3];
     int classes;
     weft_graph *graph;
-    weft_tensor *x, *label, *loss;
+    weft_tensor *x, *label, *logits, *loss;
 } network;
 
+static void write_values(weft_tensor *variable, const cJSON *item) {
+    const size_t bytes = model_count(variable) * sizeof(float);
+    float *const values = malloc(bytes);
+    assert_non_null(values);
+    model_values(variable, weft_tensor_name(variable), (float)golden_number(item, "shift", 1), values);
+    assert_ok(weft_tensor_write(variable, values, bytes));
+    free(values);
+}
+
 static void write_parameters(weft_graph *graph, const cJSON *item) {
-    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
-        weft_tensor *const p = weft_graph_parameter(graph, i);
-        const size_t bytes = model_count(p) * sizeof(float);
-        float *const values = malloc(bytes);
-        assert_non_null(values);
-        model_values(p, weft_tensor_name(p), (float)golden_number(item, "shift", 1), values);
-        assert_ok(weft_tensor_write(p, values, bytes));
-        free(values);
-    }
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        write_values(weft_graph_parameter(graph, i), item);
 }
 
 static network build(const cJSON *item) {
@@ -45,24 +47,29 @@ static network build(const cJSON *item) {
     net.x = weft_input(net.graph, "image", WEFT_F32, net.image[0], net.image[1], net.image[2]);
     net.label = weft_input(net.graph, "label", WEFT_I32);
     const weft_model_options options = {WEFT_MODEL_OPTIONS_INIT, .no_dropout = true};
-    net.loss = weft_cross_entropy(weft_model(net.x, net.name, net.classes, &options), net.label);
+    net.logits = weft_model(net.x, net.name, net.classes, &options);
+    net.loss = weft_cross_entropy(net.logits, net.label);
     assert_ok(weft_graph_status(net.graph));
     return net;
 }
 
-static void feed(weft_plan *plan, const network *net, size_t batch, int step) {
+static void feed_image(weft_plan *plan, const network *net, size_t batch, int step) {
     const size_t count = batch * (size_t)(net->image[0] * net->image[1] * net->image[2]);
     float *const image = malloc(count * sizeof *image);
-    int32_t labels[64];
     char name[32];
     assert_non_null(image);
-    assert_true(batch <= 64);
     snprintf(name, sizeof name, "image%d", step);
     model_image(name, image, count);
-    model_labels(labels, batch, step, net->classes);
     assert_ok(weft_plan_write(plan, net->x, image, count * sizeof *image));
-    assert_ok(weft_plan_write(plan, net->label, labels, batch * sizeof *labels));
     free(image);
+}
+
+static void feed(weft_plan *plan, const network *net, size_t batch, int step) {
+    int32_t labels[64];
+    assert_true(batch <= 64);
+    feed_image(plan, net, batch, step);
+    model_labels(labels, batch, step, net->classes);
+    assert_ok(weft_plan_write(plan, net->label, labels, batch * sizeof *labels));
 }
 
 static float read_loss(weft_plan *plan, const network *net) {
@@ -106,6 +113,33 @@ static bool compare_step(weft_plan *plan, const network *net, const cJSON *item,
                good;
     }
     return good;
+}
+
+/* With the running statistics that the formula gives. */
+static void check_logits(const cJSON *item) {
+    const network net = build(item);
+    float logits[64], wanted[64];
+    double largest = 0, worst = 0;
+    const size_t count = golden_numbers(golden_member(item, "logits"), wanted, 64);
+    assert_int_equal(count, 2 * net.classes);
+    weft_plan *plan = NULL;
+    const weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .batch = 2, .inference = true, .compile_late = true};
+    assert_ok(weft_plan_create(&plan, &net.logits, 1, &options));
+    write_parameters(net.graph, item);
+    for (size_t i = 0; i < weft_graph_state_count(net.graph); i++)
+        write_values(weft_graph_state(net.graph, i), item);
+    feed_image(plan, &net, 2, 0);
+    assert_ok(weft_plan_run(plan));
+    assert_ok(weft_plan_read(plan, net.logits, logits, count * sizeof *logits));
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs((double)wanted[i]));
+        worst = fmax(worst, fabs((double)logits[i] - (double)wanted[i]));
+    }
+    if (!(worst <= tolerance_of_logits * largest))
+        fail_msg("%s: a logit differs by %g, the largest is %g", net.name, worst, largest);
+    weft_plan_release(plan);
+    weft_graph_release(net.graph);
 }
 
 static void check_step(const cJSON *item) {
@@ -168,10 +202,17 @@ static bool is_chosen(const cJSON *item) {
     const double side = cJSON_GetArrayItem(golden_member(item, "image"), 1)->valuedouble;
     if (only && strcmp(only, name) != 0) return false;
     const bool emulated = device->is_cpu && device->device_class == WEFT_CLASS_GPU;
-    const bool is_large = side > 32 || strncmp(name, "vgg", 3) == 0 || strcmp(name, "resnet56") == 0;
+    const bool is_large = side > 32 || strncmp(name, "vgg", 3) == 0 || strcmp(name, "resnet56") == 0 ||
+                          strcmp(name, "vit_b_16") == 0;
     if (!is_large || (!emulated && !getenv("WEFT_TEST_REDUCED"))) return true;
     print_message("%s is left out: too slow by the kernels of class gpu on a CPU, or an interpreter\n", name);
     return false;
+}
+
+static void logits_are_as_pytorch_has_them(void **state) {
+    (void)state;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, golden_member(golden, "networks")) if (is_chosen(item)) check_logits(item);
 }
 
 static void steps_are_as_pytorch_has_them(void **state) {
@@ -209,7 +250,7 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logits_are_as_pytorch_has_them),
         cmocka_unit_test(steps_are_as_pytorch_has_them), cmocka_unit_test(training_is_as_pytorch_has_it)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

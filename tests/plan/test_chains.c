@@ -16,8 +16,8 @@ static void softmax(double *x) {
 static int longest_chain(const wi_partition *p) {
     int longest = 0;
     for (size_t i = 0; i < p->value_count; i++)
-        if (p->values[i].state == WI_VALUE_MEMBER && p->values[i].chain > longest)
-            longest = p->values[i].chain;
+        if (p->values[i].state == WI_VALUE_MEMBER && p->values[i].member.chain > longest)
+            longest = p->values[i].member.chain;
     return longest;
 }
 

@@ -24,14 +24,15 @@ static int member_in_registers(weft_plan *plan) {
 }
 
 /* A source of a product that is no member of any step. */
-static wi_value *source_in_memory(weft_plan *plan) {
+static int source_in_memory(weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_step *const step = plan->partition.steps[i];
-        wi_value *const source = &plan->partition.values[step->sources[0]];
-        if (step->kind == WI_STEP_PRODUCT && source->state == WI_VALUE_MEMORY) return source;
+        const int source = step->sources[0];
+        if (step->kind == WI_STEP_PRODUCT && plan->partition.values[source].state == WI_VALUE_MEMORY)
+            return source;
     }
     fail_msg("no product of what lies in memory");
-    return NULL;
+    return -1;
 }
 
 /* ---- the order ---- */
@@ -88,10 +89,10 @@ static void give_no_step(weft_plan *plan) {
     plan->partition.values[broken_plan_loop(plan)->members[0]].step = -1;
 }
 static void give_wrong_place(weft_plan *plan) {
-    plan->partition.values[broken_plan_loop(plan)->members[0]].place++;
+    plan->partition.values[broken_plan_loop(plan)->members[0]].member.place++;
 }
 static void view_nothing(weft_plan *plan) {
-    plan->partition.values[0].base = 1 << 20;
+    plan->partition.values[source_in_memory(plan)].memory.base = 1 << 20;
 }
 static void store_nowhere(weft_plan *plan) {
     plan->partition.values[0].storage = 1 << 20;
@@ -108,7 +109,7 @@ static void renumber_step(weft_plan *plan) {
 }
 static void remove_members(weft_plan *plan) {
     wi_step *const step = broken_plan_step(plan, WI_STEP_KERNEL);
-    plan->partition.values[step->members[0]].state = WI_VALUE_MEMORY;
+    wi_make_stored(&plan->partition, step->members[0], plan->partition.values[step->members[0]].storage);
     step->member_count = 0;
 }
 static void name_no_member(weft_plan *plan) {
@@ -126,18 +127,17 @@ static void reverse_members(weft_plan *plan) {
         step->members[i] = step->members[k];
         step->members[k] = member;
     }
-    for (int i = 0; i < step->member_count; i++) plan->partition.values[step->members[i]].place = i;
+    for (int i = 0; i < step->member_count; i++) plan->partition.values[step->members[i]].member.place = i;
 }
 static void read_nothing(weft_plan *plan) {
     broken_plan_step(plan, WI_STEP_PRODUCT)->sources[0] = 1 << 20;
 }
 static void read_the_future(weft_plan *plan) {
-    source_in_memory(plan)->step = 1 << 20;
+    plan->partition.values[source_in_memory(plan)].step = 1 << 20;
 }
 static void read_registers(weft_plan *plan) {
     const wi_loop *const loop = loop_of(plan);
-    wi_value *const read = &plan->partition.values[loop->operands[0].value];
-    plan->partition.values[read->base].storage = -1;
+    plan->partition.values[wi_base_of(&plan->partition, loop->operands[0].value)].storage = -1;
 }
 static void drop_selection(weft_plan *plan) {
     broken_plan_step(plan, WI_STEP_PRODUCT)->selection = NULL;
@@ -147,7 +147,8 @@ static void choose_nothing(weft_plan *plan) {
     broken_plan_step(plan, WI_STEP_PRODUCT)->selection = &nothing;
 }
 static void compute_source(weft_plan *plan) {
-    source_in_memory(plan)->state = WI_VALUE_INLINE;
+    const int source = source_in_memory(plan);
+    wi_make_inline(&plan->partition, source, plan->partition.values[source].node, 0);
 }
 static void invent_fault(weft_plan *plan) {
     plan->partition.values[plan->partition.steps[0]->members[0]].fault = 1 << 20;

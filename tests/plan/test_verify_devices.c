@@ -46,8 +46,8 @@ static void write_other(weft_plan *plan) {
 }
 static void copy_nothing(weft_plan *plan) {
     wi_value *const copy = copy_of(plan);
-    copy->copy_of = -1;
-    copy->stores_inline = true; /* so that its inputs are not looked at */
+    copy->member.copy_of = -1;
+    copy->member.expression = copy->node; /* so that its inputs are not looked at */
 }
 static void copy_strided(weft_plan *plan) {
     const int copy = step_on(plan, WI_STEP_TRANSFER, 0)->members[0];
@@ -61,7 +61,7 @@ static void address_other(weft_plan *plan) {
         const wi_step *const step = plan->partition.steps[i];
         if (step->kind == WI_STEP_TRANSFER || step->device != 1 || first->is_output || first->value < 0)
             continue;
-        first->value = copy->copy_of;
+        first->value = copy->member.copy_of;
         return;
     }
     fail_msg("no such operand");

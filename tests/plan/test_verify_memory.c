@@ -120,10 +120,10 @@ static void drop_last_run(weft_plan *plan) {
 /* A step that updates parameters, twice; there is room for one run more. */
 static void assign_again(weft_plan *plan) {
     const wi_partition *const p = &plan->partition;
-    const wi_value *const value = &p->values[p->assignments[0].value];
+    const int base = wi_base_of(p, p->assignments[0].value);
     const size_t last = plan->runs.run_count++;
     plan->runs.runs[last] =
-        (wi_run){.index = (int)last, .step = p->steps[p->values[value->base].step], .is_repeated = true};
+        (wi_run){.index = (int)last, .step = p->steps[p->values[base].step], .is_repeated = true};
 }
 
 /* ---- memory ---- */

@@ -176,6 +176,7 @@
     ROW(margin_ranking, weft_margin_ranking(ROWS, ROWS, ROWS, single(s, 0)))                                 \
     ROW(ctc_loss, ctc(s))                                                                                    \
     ROW(carry_start, carried(s))                                                                             \
-    ROW(model, model(s))
+    ROW(model, model(s))                                                                                     \
+    ROW(bert, bert(s))
 
 #endif

@@ -205,6 +205,14 @@ static weft_tensor *model(call_source *s) {
     return weft_model(weft_input(G, name(s), WEFT_F32, 1, 32, 32), which, whole(s, 10), NULL);
 }
 
+static weft_tensor *bert(call_source *s) {
+    const weft_bert_options o = {WEFT_BERT_OPTIONS_INIT, .prefix = name(s), .layers = whole(s, 1),
+        .width = whole(s, 8), .heads = whole(s, 2), .intermediate = whole(s, 4), .vocabulary = whole(s, 9),
+        .positions = whole(s, 5), .types = whole(s, 2)};
+    weft_tensor *pooled;
+    return weft_bert(tensor(s, WEFT_I32, 2, 2, 3, 0, 0), &o, &pooled);
+}
+
 static weft_tensor *carried_state(call_source *s) {
     const int64_t dims[WEFT_MAX_RANK] = {host_size(s, 2), host_size(s, 4), 1, 1, 1, 1, 1, 1};
     return weft_carried_state(G, small(s, 2), dims);

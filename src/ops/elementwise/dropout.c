@@ -79,5 +79,9 @@ weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
     return drop("dropout_channels", x, p, ~UINT32_C(3));
 }
 
+weft_tensor *wi_dropout_examples(weft_tensor *x, float p) {
+    return wi_inputs_graph("dropout", &x, 1) ? drop("dropout", x, p, ~UINT32_C(1)) : NULL;
+}
+
 const wi_op_rules wi_dropout_rules[] = {
     {.op = &wi_op_dropout, .backward = dropout_backward, .rewrites = dropout_rewrites}, {0}};

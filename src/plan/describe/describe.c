@@ -13,9 +13,9 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *value = &plan->partition.values[step->members[i]];
-        const char *name = value->copy_of >= 0    ? "copy"
-                           : value->stores_inline ? value->expression->op->name
-                                                  : value->node->op->name;
+        const char *name = value->member.copy_of >= 0 ? "copy"
+                           : value->member.expression ? value->member.expression->op->name
+                                                      : value->node->op->name;
         wi_text_append(text, i ? "+%s" : "%s", name);
     }
 }

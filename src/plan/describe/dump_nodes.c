@@ -62,23 +62,27 @@ static void append_layout(const wi_value *value, wi_text *text) {
         wi_text_append(text, " %lld", (long long)value->layout->strides[i].actual);
 }
 
+static void append_member(const wi_value *value, wi_text *text) {
+    const wi_member_state *const member = &value->member;
+    wi_text_append(text, "  member %d of step %d%s", member->place, value->step,
+        member->in_row      ? ", in row"
+        : member->chain > 0 ? ", after reduction"
+                            : "");
+    if (member->copy_of >= 0) wi_text_append(text, ", a copy of value %d", member->copy_of);
+    if (member->expression) wi_text_append(text, ", an inline value stored");
+}
+
 static void append_state(const wi_value *value, wi_text *text) {
     switch (value->state) {
     case WI_VALUE_INLINE:
-        wi_text_append(text, "  inline %s%s", value->expression->op->name, value->uniform ? ", uniform" : "");
+        wi_text_append(text, "  inline %s%s", value->inlined.expression->op->name,
+            value->inlined.uniform ? ", uniform" : "");
         break;
-    case WI_VALUE_MEMBER:
-        wi_text_append(text, "  member %d of step %d%s", value->place, value->step,
-            value->in_row            ? ", in row"
-            : value->after_reduction ? ", after reduction"
-                                     : "");
-        break;
+    case WI_VALUE_MEMBER: append_member(value, text); break;
     case WI_VALUE_MEMORY:
-        wi_text_append(text, "  memory of value %d, there after step %d", value->base, value->step);
+        wi_text_append(text, "  memory of value %d, there after step %d", value->memory.base, value->step);
         break;
     }
-    if (value->copy_of >= 0) wi_text_append(text, ", a copy of value %d", value->copy_of);
-    if (value->stores_inline) wi_text_append(text, ", an inline value stored");
     if (value->stored_as >= 0) wi_text_append(text, ", written as value %d", value->stored_as);
 }
 
@@ -88,8 +92,8 @@ static void append_value(const wi_partition *p, int index, wi_text *text) {
     dump_node(value->node, text);
     append_state(value, text);
     if (value->storage >= 0) wi_text_append(text, "  storage %d", value->storage);
-    if (value->storage >= 0 || value->base != index) append_layout(value, text);
-    if (value->permuted) wi_text_append(text, ", permuted");
+    if (value->storage >= 0 || wi_base_of(p, index) != index) append_layout(value, text);
+    if (value->state == WI_VALUE_MEMBER && value->member.permuted) wi_text_append(text, ", permuted");
     wi_text_append(text, "\n");
 }
 

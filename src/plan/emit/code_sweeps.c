@@ -18,7 +18,7 @@ static void emit_elements(wi_emitter *e, int sweep, const char *index) {
             wi_emit_store(e, e->loop->staging, wi_emit_member(e, e->loop->staged));
         for (int m = 0; m < e->step->member_count; m++) {
             const wi_value *value = wi_emitted_member(e, m);
-            if (value->in_row || e->loops->sweep[e->step->members[m]] != sweep || value->storage < 0)
+            if (value->member.in_row || e->loops->sweep[e->step->members[m]] != sweep || value->storage < 0)
                 continue;
             const int temp = wi_emit_member(e, e->step->members[m]);
             if (store) wi_emit_store(e, wi_loop_operand(e->loop, e->step->members[m], true), temp);
@@ -153,7 +153,7 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
 }
 
 static bool is_row_value(wi_emitter *e, int m, int sweep) {
-    return wi_emitted_member(e, m)->in_row && e->loops->sweep[e->step->members[m]] == sweep;
+    return wi_emitted_member(e, m)->member.in_row && e->loops->sweep[e->step->members[m]] == sweep;
 }
 
 /* All values of a row are computed before the first is stored, because a result may overwrite an operand in place. */

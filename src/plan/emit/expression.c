@@ -357,10 +357,10 @@ int wi_emit_member(wi_emitter *e, int index) {
     if (e->text.failed) return 0; /* out of memory: the list of known variables is incomplete */
     if (e->staged && index == e->loop->staged) return wi_emit_load(e, e->loop->staging);
     int temp;
-    if (value->copy_of >= 0)
-        temp = wi_emit_load(e, wi_loop_operand(e->loop, value->copy_of, false));
-    else if (value->stores_inline)
-        temp = emit_inline(e, value->expression);
+    if (value->member.copy_of >= 0)
+        temp = wi_emit_load(e, wi_loop_operand(e->loop, value->member.copy_of, false));
+    else if (value->member.expression)
+        temp = emit_inline(e, value->member.expression);
     else
         temp = emit_map(e, value->node);
     wi_emit_remember(e, value, temp);
@@ -371,7 +371,7 @@ int wi_emit_input(wi_emitter *e, weft_tensor *node) {
     const wi_value *input = wi_value_of_node(e->partition, node);
     const int index = (int)(input - e->partition->values);
     if (wi_is_inline_in(input, e->step->index)) return emit_inline(e, wi_inline_node(input));
-    if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
+    if (wi_is_member_of(input, e->step->index)) return wi_emit_member(e, index);
     return wi_emit_load(
         e, e->of_source ? wi_source_operand(e->loop, index) : wi_loop_operand(e->loop, index, false));
 }

@@ -48,7 +48,7 @@ static bool is_written_once(const wi_schedule *schedule, int value) {
 
 static bool is_fixed(const wi_schedule *schedule, int value) {
     const wi_partition *p = schedule->loops->partition;
-    const int step = p->values[p->values[value].base].step;
+    const int step = p->values[wi_base_of(p, value)].step;
     if (is_constant(p, value)) return true;
     return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
 }

@@ -16,7 +16,7 @@ static written written_by(const wi_partition *p, const wi_assignment *assignment
     const int64_t size = (int64_t)weft_dtype_size(value->node->dtype);
     written w = {.storage = wi_base_storage(p, assignment->variable),
         .first = value->layout->offset.general,
-        .variable = p->values[value->base].node};
+        .variable = p->values[wi_base_of(p, assignment->variable)].node};
     w.end = w.first + 1;
     for (int i = 0; i < value->extent->rank; i++) {
         const int64_t reach = (value->extent->dims[i].general - 1) * value->layout->strides[i].general;

@@ -110,7 +110,7 @@ static bool store(inliner *own, int index) {
         if (own->stores[i] == index) return true;
     }
     own->stores[own->store_count++] = index;
-    own->memory += traffic(own, value) / (1 + value->outside);
+    own->memory += traffic(own, value) / (1 + value->member.outside);
     return add_read(own, value);
 }
 
@@ -139,7 +139,7 @@ static bool add_input(inliner *own, weft_tensor *node) {
     const wi_value *value = &p->values[index];
     if (wi_is_uniform_inline(value) || (own->step >= 0 && wi_step_reads(p, p->steps[own->step], index)))
         return true;
-    if (value->state == WI_VALUE_INLINE) return add_node(own, value->expression);
+    if (value->state == WI_VALUE_INLINE) return add_node(own, value->inlined.expression);
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return add_read(own, value);
     return add_member(own, index);
 }
@@ -173,7 +173,7 @@ static bool is_computed_in(const wi_partition *p, int index, int step, inliner *
     /* The step computes or reads the value already. */
     if (wi_step_reads(p, p->steps[step], index)) return true;
     if (!add_node(own, value->node)) return false;
-    const double bytes = traffic(own, value), readers = value->outside > 1 ? value->outside : 1;
+    const double bytes = traffic(own, value), readers = value->member.outside > 1 ? value->member.outside : 1;
     return seconds_of(own) < bytes / readers + bytes;
 }
 
@@ -185,7 +185,7 @@ bool wi_becomes_inline(const wi_partition *p, int index, int step) {
 int wi_operands_of_reading(const wi_partition *p, int index, int step) {
     inliner own = {0};
     const wi_value *value = &p->values[index];
-    if (value->state == WI_VALUE_INLINE) return value->inline_operands;
+    if (value->state == WI_VALUE_INLINE) return value->inlined.operands;
     return is_computed_in(p, index, step, &own) ? own.operands : 1;
 }
 
@@ -194,9 +194,10 @@ weft_status wi_read_from(wi_partition *p, int index, int step) {
     if (!is_computed_in(p, index, step, &own)) return wi_give_memory(p, index);
     for (int i = 0; i < own.store_count; i++) WI_TRY(wi_give_memory(p, own.stores[i]));
     const bool in_product = p->steps[step]->kind == WI_STEP_PRODUCT;
-    for (int i = 0; i < own.computed_count && in_product; i++) p->values[own.computed[i]].keeps_layout = true;
-    if (in_product) p->values[index].keeps_layout = true;
-    p->values[index].outside--;
+    for (int i = 0; i < own.computed_count && in_product; i++)
+        p->values[own.computed[i]].member.keeps_layout = true;
+    if (in_product) p->values[index].member.keeps_layout = true;
+    p->values[index].member.outside--;
     return WEFT_OK;
 }
 
@@ -206,7 +207,7 @@ bool wi_is_inline_in(const wi_value *value, int step) {
 }
 
 const weft_tensor *wi_inline_node(const wi_value *value) {
-    return value->state == WI_VALUE_INLINE ? value->expression : value->node;
+    return value->state == WI_VALUE_INLINE ? value->inlined.expression : value->node;
 }
 
 /* ---- maps of values that exist before the first step ---- */
@@ -225,10 +226,10 @@ bool wi_is_inline(const wi_partition *p, int index) {
     }
     if (uniform) return true;
     if (p->request->plain) return false;
-    inliner own = {
-        .partition = p, .step = -1, .points = (double)p->order->widest[wi_place_of(p->order, value->node)]};
+    const size_t place = wi_place_of(p->order, value->node);
+    inliner own = {.partition = p, .step = -1, .points = (double)p->order->widest[place]};
     if (!add_node(&own, value->node)) return false;
-    const double bytes = traffic(&own, value), readers = value->outside;
+    const double bytes = traffic(&own, value), readers = p->order->readers[place];
     const double once = own.arithmetic * count_of(value) / own.points;
     return readers * seconds_of(&own) <=
            device_of(&own)->launch_seconds + fmax(own.memory + bytes, once) + readers * bytes;

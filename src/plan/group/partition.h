@@ -1,7 +1,7 @@
 /* The partition: nodes become values, values are assigned to steps, and values that several steps use get memory.
  *
  *   partition_nodes.c     takes the nodes in order, then the outputs of the plan
- *   partition_values.c    creates values, storages and steps; gives values memory
+ *   partition_values.c    creates values, storages and steps; sets the state of values; gives values memory
  *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step each joins
  *   materialise_inline.c  maps that the steps that read them compute
@@ -45,10 +45,11 @@ typedef struct wi_storage {
 
 /* ---- values ---- */
 
+/* The state of a value decides which struct of the union in wi_value is valid. */
 typedef enum wi_value_state {
-    WI_VALUE_INLINE, /* computed by every step that reads it */
-    WI_VALUE_MEMBER, /* computed by a step; in registers only as long as `storage` is -1 */
-    WI_VALUE_MEMORY  /* a source, a view of a stored value, a joined tensor or an assignment */
+    WI_VALUE_INLINE, /* `inlined`: every step that reads the value computes it; it is never stored */
+    WI_VALUE_MEMBER, /* `member`: one step computes the value, and stores it if it has a storage */
+    WI_VALUE_MEMORY  /* `memory`: a source, a view of a stored value, a joined tensor or an assignment */
 } wi_value_state;
 
 /* Sizes and row-major layout of a shape. Values of equal shape share one such struct. */
@@ -68,37 +69,56 @@ typedef struct wi_pick {
     int fault;        /* fault slot for an index out of range */
 } wi_pick;
 
+typedef struct wi_inline_state {
+    /* The node that each reading step computes: the value's node, or for a view of a uniform value the expression of that value. */
+    const weft_tensor *expression;
+    int operands; /* the most operands that a step needs to compute the value */
+    /* All elements are equal. Any kernel can compute a uniform value; other inline values depend on an element's index. */
+    bool uniform;
+} wi_inline_state;
+
+typedef struct wi_member_state {
+    /* What the step computes: a copy of the stored value `copy_of` (-1: no copy), or the inline value that has this expression (NULL: no
+     * inline value), or if neither is set the node of the value (wi_computes_node). */
+    int copy_of;
+    const weft_tensor *expression;
+    int place; /* number among the members of the step, from 0 */
+    /* How many reductions of the step must be computed one after the other before the value is known. A reduction counts itself. */
+    int chain;
+    int outside; /* readers that are not, or not yet, members of the step; a plan's output is a reader */
+    bool in_row; /* has one element for each row of a reduction, not one for each point of the space */
+    bool keeps_layout; /* the layout is final: a contraction's epilogue computes or reads the value with it */
+    bool permuted;     /* stored in the memory order of its readers, not of its axes */
+} wi_member_state;
+
+typedef struct wi_memory_state {
+    int base; /* of a view: the value whose memory it reads; of any other value: its own number */
+    /* Non-NULL if this view gathers rows of a table by index instead of being stored. The value's layout then describes the gathered rows
+     * as if they were stored contiguously, and `base` is the base of the table. */
+    const wi_pick *pick;
+} wi_memory_state;
+
 /* A node in the plan. A plan has thousands of values and each pass walks over all of them, so extents and layouts are shared and not
  * stored here. */
 typedef struct wi_value {
     weft_tensor *node;
     const wi_extent *extent;
-    const wi_layout *layout;       /* contiguous until wi_lay_value changes it */
-    const weft_tensor *expression; /* INLINE: the node that computes the value */
-    weft_dtype format;             /* format in memory; in registers the value has the node's dtype */
+    const wi_layout *layout; /* contiguous until wi_lay_value changes it */
+    weft_dtype format;       /* format in memory; in registers the value has the node's dtype */
+    /* The step that computes the value, or the memory that a view reads. -1: the value is inline, or in memory before the first step. */
+    int step;
+    int storage; /* -1: the value is not stored, or is a view, which reads the storage of its base */
+    /* The value that was added to the plan to store this one where a reader needs an inline value in memory, or a stored value in
+     * row-major order. All readers with this need share it. -1: none. */
+    int stored_as;
+    int fault; /* fault slot of the code that computes the value; -1: the code reports no faults */
+    /* Set together with the union, by wi_make_inline, wi_add_member, wi_make_stored and wi_make_view. */
     wi_value_state state;
-    int copy_of;         /* MEMBER: the value of which this one is a copy; -1: no copy */
-    int base;            /* MEMORY: a view's value whose memory it reads; others: itself */
-    int step;            /* the step that computes it; -1: in memory before the first step */
-    int place;           /* MEMBER: number among the members of its step, from 0 */
-    int chain;           /* MEMBER: most reductions of its step that it depends on, one after the other */
-    int storage;         /* -1: not stored */
-    int stored_as;       /* INLINE: the value that stores this one; MEMORY: its row-major copy; -1: none */
-    int inline_operands; /* INLINE: the most operands that a step needs to compute it */
-    /* Readers that are not, or not yet, members of its step. An output of the plan counts as a reader. */
-    int outside;
-    int fault; /* fault slot of the code that computes it; -1: the code reports no faults */
-    /* Non-NULL if this view gathers rows of a table by index instead of being stored. `layout` then describes the gathered rows as if
-     * they were stored contiguously, and `base` is the table. */
-    const wi_pick *pick;
-    /* INLINE: all elements are equal. Any kernel can compute a uniform value; other inline values depend on an element's index. */
-    bool uniform;
-    /* MEMBER: has one element for each row of a reduction, not one for each point of the space. */
-    bool in_row;
-    bool after_reduction; /* MEMBER: depends on a reduction of its step */
-    bool stores_inline;   /* MEMBER: stores the inline value `expression` */
-    bool keeps_layout;    /* MEMBER: layout is final: an epilogue computes it, or reads it if stored later */
-    bool permuted;        /* MEMBER: stored in the memory order of its readers, not of its axes */
+    union {
+        wi_inline_state inlined; /* WI_VALUE_INLINE */
+        wi_member_state member;  /* WI_VALUE_MEMBER */
+        wi_memory_state memory;  /* WI_VALUE_MEMORY */
+    };
 } wi_value;
 
 /* ---- steps ---- */
@@ -186,6 +206,22 @@ static inline int wi_value_index(const wi_partition *p, const weft_tensor *node)
 /* The node's value; NULL: the node is not part of the plan, or has no value yet. */
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
+/* Is the value a member of this step? */
+static inline bool wi_is_member_of(const wi_value *value, int step) {
+    return value->state == WI_VALUE_MEMBER && value->step == step;
+}
+/* Does the step compute the member's node, rather than copy another value or store an inline value? */
+static inline bool wi_computes_node(const wi_value *value) {
+    return value->member.copy_of < 0 && !value->member.expression;
+}
+/* The value whose memory a view reads; for a value that is no view, the value itself. */
+static inline int wi_base_of(const wi_partition *p, int value) {
+    return p->values[value].state == WI_VALUE_MEMORY ? p->values[value].memory.base : value;
+}
+/* How the steps that read the value gather rows of a table; NULL: the value is no view of gathered rows. */
+static inline const wi_pick *wi_pick_of(const wi_value *value) {
+    return value->state == WI_VALUE_MEMORY ? value->memory.pick : NULL;
+}
 /* Does a step that reads the value compute it? Yes for an inline value, and for a member of another step that is not stored. */
 bool wi_is_inline_in(const wi_value *value, int step);
 /* The node that computes an inline value (wi_is_inline_in). */
@@ -220,15 +256,21 @@ bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft
 /* The layout with which the value is read in a space of more or larger dimensions; stride 0 along broadcast axes. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 
-/* ---- for the files of this pass, and assign.c ---- */
+/* ---- for the files of this pass, improve/ and assign.c ---- */
+/* Adds a value for the node. The caller gives the value its state next. */
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 /* Sets the value's layout. */
 weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
+/* Makes the value the last member of the step. */
 void wi_add_member(wi_partition *p, int step, int value);
 /* Makes the value inline: each reader computes `expression`, from at most that number of operands. */
 void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
+/* Gives the value this storage, which no step fills as a member. storage -1: an assignment, whose memory nothing reads. */
+void wi_make_stored(wi_partition *p, int value, int storage);
+/* Makes the value a view of the memory of `viewed`, which is a stored value or itself a view. Does not set the layout. */
+void wi_make_view(wi_partition *p, int value, int viewed);
 bool wi_is_uniform_inline(const wi_value *value);
 /* Gives a member a storage in the arena. Does nothing for a value in memory. */
 weft_status wi_give_memory(wi_partition *p, int value);
@@ -282,7 +324,7 @@ weft_status wi_take_kernel(wi_partition *p, int value);
 bool wi_is_of_segments(const wi_partition *p, int value);
 weft_status wi_take_of_segments(wi_partition *p, int value);
 /* Is the member the result of the contraction itself, before the epilogue? */
-bool wi_is_product_of(const wi_step *step, const wi_value *member);
+bool wi_is_product_of(const wi_step *step, const wi_value *value);
 /* Is the value a table of which the step reads (is_output: writes) the rows that belong to its segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
 /* Splits the strides of a view of gathered rows: `rows` gets the strides that select a row, in elements of the index tensor, `columns` the

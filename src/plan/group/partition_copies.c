@@ -2,7 +2,7 @@
 #include "plan/group/partition.h"
 
 int wi_transfer_from(const wi_partition *p, const wi_step *step) {
-    return p->storages[wi_base_storage(p, p->values[step->members[0]].copy_of)].device;
+    return p->storages[wi_base_storage(p, p->values[step->members[0]].member.copy_of)].device;
 }
 
 bool wi_changes_device(const wi_partition *p, const wi_step *step) {
@@ -17,21 +17,21 @@ static wi_step_kind kind_of_copy(const wi_value *from, const wi_layout *layout) 
 }
 
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
-    const weft_tensor *expression =
-        p->values[from].state == WI_VALUE_INLINE ? p->values[from].expression : NULL;
-    if (!expression) WI_TRY(wi_give_memory(p, from));
+    const bool is_inline = p->values[from].state == WI_VALUE_INLINE;
+    const weft_tensor *const expression = is_inline ? p->values[from].inlined.expression : NULL;
+    if (!is_inline) WI_TRY(wi_give_memory(p, from));
     weft_tensor *node = p->values[from].node;
     int step;
     WI_TRY(wi_new_value(p, node, copy));
     WI_TRY(wi_new_step(p, kind_of_copy(&p->values[from], layout), &node->shape, &step));
-    p->steps[step]->only_moves = !expression;
-    p->values[*copy].copy_of = expression ? -1 : from;
-    p->values[*copy].format = p->values[from].format;
-    p->values[*copy].stores_inline = expression != NULL;
-    p->values[*copy].expression = expression;
+    p->steps[step]->only_moves = !is_inline;
     wi_add_member(p, step, *copy);
+    wi_value *const value = &p->values[*copy];
+    value->member.copy_of = is_inline ? -1 : from;
+    value->member.expression = expression;
+    value->format = p->values[from].format;
     if (storage < 0) return wi_give_memory(p, *copy);
-    p->values[*copy].storage = storage;
+    value->storage = storage;
     return wi_lay_value(p, *copy, layout);
 }
 
@@ -67,7 +67,7 @@ weft_status wi_take_transfer(wi_partition *p, int index) {
     p->device = device;
     WI_TRY(wi_new_step(p, WI_STEP_TRANSFER, &node->shape, &step));
     p->steps[step]->only_moves = true;
-    p->values[index].copy_of = from;
     wi_add_member(p, step, index);
+    p->values[index].member.copy_of = from;
     return wi_give_memory(p, index);
 }

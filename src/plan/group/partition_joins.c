@@ -29,7 +29,7 @@ static bool range_in_join(
  * and not already inside another storage. */
 static bool may_be_placed(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
-    const wi_value *base = &p->values[value->base];
+    const wi_value *base = &p->values[wi_base_of(p, index)];
     if (base->state != WI_VALUE_MEMBER || base->storage < 0) return false;
     const wi_storage *storage = &p->storages[base->storage];
     return storage->kind == WI_STORAGE_ARENA && storage->alias < 0 && !storage->keep &&
@@ -41,7 +41,8 @@ static bool may_be_placed(const wi_partition *p, int index) {
 /* Can the step that computes the input write it to the joined memory with strides? */
 static bool may_be_strided(const wi_partition *p, int whole, int input) {
     const wi_value *value = &p->values[input];
-    if (p->request->plain || value->state != WI_VALUE_MEMBER || value->storage >= 0 || value->keeps_layout)
+    if (p->request->plain || value->state != WI_VALUE_MEMBER || value->storage >= 0 ||
+        value->member.keeps_layout)
         return false;
     const wi_step *step = p->steps[value->step];
     wi_layout merged;
@@ -98,8 +99,7 @@ weft_status wi_take_join(wi_partition *p, int index) {
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
     /* Gaps between the inputs must stay zero. */
     p->storages[storage].keep = node->op == &wi_op_flat_gradients;
-    p->values[index].state = WI_VALUE_MEMORY;
-    p->values[index].storage = storage;
+    wi_make_stored(p, index, storage);
     for (int i = 0; i < node->input_count; i++) WI_TRY(join_input(p, index, i, storage));
     return WEFT_OK;
 }
@@ -118,7 +118,7 @@ static bool is_of_parameters(const wi_partition *p, const weft_tensor *node) {
 
 weft_status wi_take_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
-    p->values[index].state = WI_VALUE_MEMORY;
+    wi_make_stored(p, index, -1);
     /* Assigns nothing: groups assignments, which are its inputs. */
     if (node->op == &wi_op_assign_all) return WEFT_OK;
     const int variable = wi_value_index(p, node->inputs[0]);
@@ -129,6 +129,6 @@ weft_status wi_take_assign(wi_partition *p, int index) {
         p->assignment_count + 1, sizeof *p->assignments));
     p->assignments[p->assignment_count++] = (wi_assignment){variable, value};
     p->values[index].step = p->values[value].step;
-    p->trains = p->trains || is_of_parameters(p, p->values[p->values[variable].base].node);
+    p->trains = p->trains || is_of_parameters(p, p->values[wi_base_of(p, variable)].node);
     return WEFT_OK;
 }

@@ -2,12 +2,12 @@
 #include "plan/layout/loops.h"
 #include <string.h>
 
-/* The latest step that computes an input; -1: all inputs are in memory before the first step. */
+/* The latest step that computes an input; -1: all inputs are inline, or in memory before the first step. */
 static int latest_step(const wi_partition *p, const weft_tensor *node) {
     int latest = -1;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (input->state != WI_VALUE_INLINE && input->step > latest) latest = input->step;
+        if (input->step > latest) latest = input->step;
     }
     return latest;
 }
@@ -46,15 +46,15 @@ static bool rows_may_be_read_twice(const wi_step *step) {
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 
-/* Does the node depend on a reduction of this step, so that it needs another sweep? */
-static bool after_reduction(const wi_partition *p, const weft_tensor *node, int step) {
+/* How many reductions of the step must be computed one after the other before the inputs of the node are known? If there is one, and the
+ * node has an element for each point of the space, the step needs another sweep to compute the node. */
+static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
+    int chain = 0;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (input->state == WI_VALUE_MEMBER && input->step == step &&
-            (input->in_row || input->after_reduction))
-            return true;
+        if (wi_is_member_of(input, step) && input->member.chain > chain) chain = input->member.chain;
     }
-    return false;
+    return chain;
 }
 
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
@@ -82,7 +82,7 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
-        const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
+        const bool member = wi_is_member_of(input, step);
         if (member || wi_is_uniform_inline(input)) continue;
         if (step < 0 || !wi_step_reads(p, p->steps[step], index))
             count += wi_operands_of_reading(p, index, step);
@@ -103,9 +103,9 @@ static int times_read(const wi_partition *p, const weft_tensor *node, int value)
 static int possible_outputs(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     int count = 1;
     for (int m = 0; m < step->member_count; m++) {
-        const wi_value *member = &p->values[step->members[m]];
-        count += member->storage >= 0 ||
-                 (member->outside > 0 && member->outside > times_read(p, node, step->members[m]));
+        const wi_value *value = &p->values[step->members[m]];
+        count += value->storage >= 0 ||
+                 (value->member.outside > 0 && value->member.outside > times_read(p, node, step->members[m]));
     }
     return count;
 }
@@ -113,7 +113,8 @@ static int possible_outputs(const wi_partition *p, const wi_step *step, const we
 bool wi_may_store(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     const wi_step *step = p->steps[value->step];
-    return value->outside > 0 || step->input_count + possible_outputs(p, step, NULL) <= WI_MAX_OPERANDS;
+    return value->member.outside > 0 ||
+           step->input_count + possible_outputs(p, step, NULL) <= WI_MAX_OPERANDS;
 }
 
 /* Can the node join within WI_MAX_OPERANDS, even if all members that have readers outside are stored later? *operands: inputs that the
@@ -132,11 +133,11 @@ bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *
 
 /* Can the step's epilogue read the value, or compute it if it is inline? */
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
-    const weft_tensor *const expression = input->expression;
     wi_layout merged;
     if (wi_is_uniform_inline(input)) return true;
     if (input->state != WI_VALUE_INLINE)
         return wi_product_layout(step, input->extent, input->layout, &merged);
+    const weft_tensor *const expression = input->inlined.expression;
     if (expression->op->reads_padded) return false;
     if (expression->input_count == 0) return wi_product_generates(p, step, expression);
     for (int i = 0; i < expression->input_count; i++) {
@@ -150,7 +151,7 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
     for (int i = 0; i < node->input_count; i++) {
         const int value = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[value];
-        const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
+        const bool member = wi_is_member_of(input, index);
         if (!member && !wi_becomes_inline(p, value, index) && !product_reads(p, step, input)) return false;
     }
     return true;
@@ -167,7 +168,7 @@ static bool map_joins(
     *in_row = false;
     if (wi_shape_equal(&node->shape, &step->shape)) {
         if (step->kind == WI_STEP_PRODUCT) return product_takes(p, step, node, index);
-        return !after_reduction(p, node, index) || rows_may_be_read_twice(step);
+        return chain_of(p, node, index) == 0 || rows_may_be_read_twice(step);
     }
     *in_row = true;
     return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
@@ -180,22 +181,12 @@ static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int ste
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
         if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(wi_read_from(p, index, step));
-        if (input->state == WI_VALUE_MEMBER && input->step == step) p->values[index].outside--;
+        if (wi_is_member_of(input, step)) p->values[index].member.outside--;
     }
     return WEFT_OK;
 }
 
 /* ---- maps ---- */
-
-static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
-    int chain = 0;
-    for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (input->state == WI_VALUE_MEMBER && input->step == step && input->chain > chain)
-            chain = input->chain;
-    }
-    return chain;
-}
 
 /* Looks ahead in the order: does a chain of maps that begins with this node end in a map that also reads a member of the step? Then the
  * node joins this step rather than a new one. at: the node's place in the order. */
@@ -209,8 +200,7 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
             const weft_tensor *input = next->inputs[k];
             const wi_value *value = wi_value_of_node(p, input);
             follows = follows || input == p->order->nodes[i];
-            meets =
-                meets || (value && value->state == WI_VALUE_MEMBER && value->step == step && !value->in_row);
+            meets = meets || (value && wi_is_member_of(value, step) && !value->member.in_row);
         }
         if (!follows || meets) return follows;
     }
@@ -251,10 +241,10 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
         }
     }
     WI_TRY(read_inputs(p, node, step, operands));
-    p->values[index].after_reduction = !in_row && after_reduction(p, node, step);
-    p->values[index].chain = chain_of(p, node, step);
     wi_add_member(p, step, index);
-    p->values[index].in_row = in_row;
+    wi_member_state *const member = &p->values[index].member;
+    member->chain = chain_of(p, node, step);
+    member->in_row = in_row;
     return WEFT_OK;
 }
 
@@ -271,13 +261,13 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     if (index < 0 || p->request->plain) return false;
     const wi_step *step = p->steps[index];
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
-    if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
+    if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->member.in_row) return false;
     if (step->reduced != node->attributes->over.axes && has_reductions(p, step)) return false;
-    if (input->chain >= WI_MAX_CHAIN) return false;
+    if (input->member.chain >= WI_MAX_CHAIN) return false;
     if (!wi_has_room(p, step, node)) return false;
     wi_step probe = *step;
     probe.reduced = node->attributes->over.axes;
-    return !input->after_reduction || rows_may_be_read_twice(&probe);
+    return input->member.chain == 0 || rows_may_be_read_twice(&probe);
 }
 
 /* A reduction that would begin a step can join one of the last steps instead, if that step comes after all its inputs and reduces the
@@ -303,8 +293,8 @@ weft_status wi_take_reduce(wi_partition *p, int index) {
     }
     p->steps[step]->reduced = node->attributes->over.axes;
     WI_TRY(read_inputs(p, node, step, wi_new_operands(p, node, step)));
-    p->values[index].chain = chain_of(p, node, step) + 1;
     wi_add_member(p, step, index);
-    p->values[index].in_row = true;
+    p->values[index].member.chain = chain_of(p, node, step) + 1;
+    p->values[index].member.in_row = true;
     return WEFT_OK;
 }

@@ -79,13 +79,9 @@ static weft_status write_stretched(
     const int from = *index;
     int view;
     WI_TRY(wi_new_value(p, stretched, &view));
+    wi_make_view(p, view, from);
     const wi_value *x = &p->values[from];
-    wi_value *value = &p->values[view];
-    value->state = WI_VALUE_MEMORY;
-    value->format = x->format;
-    value->base = x->base;
-    value->step = x->step;
-    const wi_layout layout = wi_broadcast_layout(x->extent, x->layout, value->extent);
+    const wi_layout layout = wi_broadcast_layout(x->extent, x->layout, p->values[view].extent);
     WI_TRY(wi_lay_value(p, view, &layout));
     return wi_copy_value(p, view, -1, NULL, index);
 }

@@ -12,8 +12,8 @@
 
 #include "ops/index/index.h"
 
-bool wi_is_product_of(const wi_step *step, const wi_value *member) {
-    return step->kind == WI_STEP_PRODUCT && member->place == 0;
+bool wi_is_product_of(const wi_step *step, const wi_value *value) {
+    return step->kind == WI_STEP_PRODUCT && value->member.place == 0;
 }
 
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output) {
@@ -80,7 +80,7 @@ weft_status wi_take_of_segments(wi_partition *p, int index) {
     if (node->op == &wi_op_segment_sum) return take_sum(p, index);
     wi_step *const step = step_of(p, node);
     step->input_count += wi_new_operands(p, node, step->index);
-    p->values[wi_value_index(p, node->inputs[2])].outside--;
+    p->values[wi_value_index(p, node->inputs[2])].member.outside--;
     wi_add_member(p, step->index, index);
     return node->op == &wi_op_segment_copy ? wi_give_memory(p, index) : WEFT_OK;
 }

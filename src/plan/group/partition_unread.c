@@ -4,20 +4,20 @@
 
 /* Marks the value as needed if it is one of the step's first `count` members. */
 static void need(const wi_partition *p, const wi_step *step, int count, int value, bool *needed) {
-    if (value < 0) return;
-    const int place = p->values[value].place;
-    if (place < count && step->members[place] == value) needed[place] = true;
+    if (value < 0 || !wi_is_member_of(&p->values[value], step->index)) return;
+    const int place = p->values[value].member.place;
+    if (place < count) needed[place] = true;
 }
 
 /* Marks the earlier members that the member at `place` reads. */
 static void need_inputs(const wi_partition *p, const wi_step *step, int place, bool *needed) {
-    const wi_value *const member = &p->values[step->members[place]];
-    if (member->copy_of >= 0 || member->stores_inline) {
-        need(p, step, place, member->copy_of, needed);
+    const wi_value *const value = &p->values[step->members[place]];
+    if (!wi_computes_node(value)) {
+        need(p, step, place, value->member.copy_of, needed);
         return;
     }
-    for (int i = 0; i < member->node->input_count; i++)
-        need(p, step, place, wi_value_index(p, member->node->inputs[i]), needed);
+    for (int i = 0; i < value->node->input_count; i++)
+        need(p, step, place, wi_value_index(p, value->node->inputs[i]), needed);
 }
 
 static void drop_members(wi_partition *p, wi_step *step) {
@@ -30,11 +30,10 @@ static void drop_members(wi_partition *p, wi_step *step) {
     for (int m = 0; m < step->member_count; m++) {
         const int index = step->members[m];
         if (needed[m]) {
-            p->values[index].place = count;
+            p->values[index].member.place = count;
             step->members[count++] = index;
         } else {
             wi_make_inline(p, index, p->values[index].node, 0);
-            p->values[index].step = -1;
         }
     }
     step->member_count = count;

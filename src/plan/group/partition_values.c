@@ -1,4 +1,4 @@
-/* Creates values, storages and steps of the partition, and gives values memory (copies: partition_copies.c). */
+/* Creates values, storages and steps of the partition, sets the state of values, and gives values memory (copies: partition_copies.c). */
 #include "plan/group/partition.h"
 #include <CL/cl.h>
 #include <string.h>
@@ -46,15 +46,12 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
     if (!sizes) return WEFT_ERROR_MEMORY;
     *value = (wi_value){.node = node,
         .format = wi_stored_format(p->order, node),
-        .copy_of = -1,
-        .base = *index,
         .step = -1,
         .storage = -1,
         .stored_as = -1,
         .fault = -1,
         .extent = &sizes->extent,
         .layout = &sizes->contiguous};
-    value->outside = wi_is_ordered(p->order, node) ? p->order->readers[wi_place_of(p->order, node)] : 0;
     return WEFT_OK;
 }
 
@@ -95,14 +92,6 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
     return WEFT_OK;
 }
 
-void wi_add_member(wi_partition *p, int step, int value) {
-    wi_step *s = p->steps[step];
-    p->values[value].place = s->member_count;
-    s->members[s->member_count++] = value;
-    p->values[value].state = WI_VALUE_MEMBER;
-    p->values[value].step = step;
-}
-
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node) {
     const int index = node ? wi_value_index(p, node) : -1;
     return index < 0 ? NULL : &p->values[index];
@@ -113,7 +102,7 @@ size_t wi_value_bytes(const wi_value *value) {
 }
 
 int wi_base_storage(const wi_partition *p, int index) {
-    return p->values[p->values[index].base].storage;
+    return p->values[wi_base_of(p, index)].storage;
 }
 
 int wi_whole_storage(const wi_partition *p, int value) {
@@ -131,10 +120,10 @@ wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {
     return p->request->devices.of[step->device];
 }
 
-/* ---- memory for values ---- */
+/* ---- the state of values ---- */
 
 bool wi_is_uniform_inline(const wi_value *value) {
-    return value->state == WI_VALUE_INLINE && value->uniform;
+    return value->state == WI_VALUE_INLINE && value->inlined.uniform;
 }
 
 /* Computed once, when a value becomes inline, so that later queries need not walk the graph. */
@@ -148,11 +137,39 @@ static bool is_uniform(const wi_partition *p, const weft_tensor *expression) {
 }
 
 void wi_make_inline(wi_partition *p, int index, const weft_tensor *expression, int operands) {
-    wi_value *value = &p->values[index];
+    wi_value *const value = &p->values[index];
     value->state = WI_VALUE_INLINE;
-    value->expression = expression;
-    value->inline_operands = operands;
-    value->uniform = is_uniform(p, expression);
+    value->inlined = (wi_inline_state){expression, operands, is_uniform(p, expression)};
+    value->step = value->storage = -1;
+}
+
+void wi_add_member(wi_partition *p, int step, int index) {
+    wi_value *const value = &p->values[index];
+    wi_step *const s = p->steps[step];
+    const bool ordered = wi_is_ordered(p->order, value->node);
+    value->state = WI_VALUE_MEMBER;
+    value->member = (wi_member_state){.copy_of = -1,
+        .place = s->member_count,
+        .outside = ordered ? p->order->readers[wi_place_of(p->order, value->node)] : 0};
+    value->step = step;
+    s->members[s->member_count++] = index;
+}
+
+void wi_make_stored(wi_partition *p, int index, int storage) {
+    wi_value *const value = &p->values[index];
+    value->state = WI_VALUE_MEMORY;
+    value->memory = (wi_memory_state){.base = index};
+    value->storage = storage;
+}
+
+void wi_make_view(wi_partition *p, int index, int viewed) {
+    wi_value *const value = &p->values[index];
+    const wi_value *const x = &p->values[viewed];
+    value->state = WI_VALUE_MEMORY;
+    value->memory = (wi_memory_state){.base = wi_base_of(p, viewed)};
+    value->format = x->format;
+    value->step = x->step;
+    value->storage = -1;
 }
 
 weft_status wi_give_memory(wi_partition *p, int index) {

@@ -26,7 +26,6 @@ static weft_status begin_at(wi_partition *p, int index, size_t first) {
 weft_status wi_take_source(wi_partition *p, int index) {
     wi_value *value = &p->values[index];
     const weft_tensor *node = value->node;
-    value->state = WI_VALUE_MEMORY;
     int storage;
     if (node->op == &wi_op_input) {
         WI_TRY(wi_new_storage(p, WI_STORAGE_INPUT, wi_value_bytes(value), &storage));
@@ -35,7 +34,7 @@ weft_status wi_take_source(wi_partition *p, int index) {
         WI_TRY(block_storage(p, wi_graph_block_of(node), &storage));
         if (variable) WI_TRY(begin_at(p, index, variable->offset / weft_dtype_size(node->dtype)));
     }
-    p->values[index].storage = storage;
+    wi_make_stored(p, index, storage);
     return WEFT_OK;
 }
 
@@ -56,8 +55,8 @@ weft_status wi_take_generator(wi_partition *p, int index) {
 bool wi_may_be_permuted(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_INLINE) return value->stored_as < 0;
-    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row && !value->keeps_layout &&
-           p->steps[value->step]->kind == WI_STEP_LOOP;
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->member.in_row &&
+           !value->member.keeps_layout && p->steps[value->step]->kind == WI_STEP_LOOP;
 }
 
 /* Lets the input of a permute be stored in the permuted order, so that the result is a contiguous view of it. */
@@ -66,7 +65,7 @@ static weft_status permute_for(wi_partition *p, const weft_tensor *permute, int 
     wi_layout layout = *p->values[from].layout;
     for (int i = 0; i < view->rank; i++)
         layout.strides[permute->attributes->permute.axes[i]] = wanted.strides[i];
-    p->values[from].permuted = true;
+    p->values[from].member.permuted = true;
     return wi_lay_value(p, from, &layout);
 }
 
@@ -75,7 +74,7 @@ weft_status wi_take_view(wi_partition *p, int index) {
     int from = wi_value_index(p, node->inputs[0]);
     const wi_value *x = &p->values[from];
     if (node->op != &wi_op_in_memory && wi_is_uniform_inline(x)) {
-        wi_make_inline(p, index, x->expression, 0);
+        wi_make_inline(p, index, x->inlined.expression, 0);
         return WEFT_OK;
     }
     const bool permutes = !p->request->plain && node->op == &wi_op_permute &&
@@ -93,9 +92,6 @@ weft_status wi_take_view(wi_partition *p, int index) {
         if (!node->op->view(node, x->extent, x->layout, value->extent, &layout))
             WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
     }
-    value->state = WI_VALUE_MEMORY;
-    value->format = x->format;
-    value->base = x->base;
-    value->step = x->step;
+    wi_make_view(p, index, from);
     return wi_lay_value(p, index, &layout);
 }

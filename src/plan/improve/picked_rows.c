@@ -51,7 +51,7 @@ static bool covers_rows(const picker *c, const wi_value *view) {
 
 /* Is the value the gathered rows, or a view of them? */
 static bool is_of(const picker *c, int value) {
-    return value >= 0 && c->p->values[value].base == c->rows;
+    return value >= 0 && wi_base_of(c->p, value) == c->rows;
 }
 
 /* Are neighbouring elements of the loop's space in the same row, and is no row read twice? */
@@ -129,23 +129,20 @@ static bool picks_rows(const wi_partition *p, const wi_step *step) {
 /* Turns the rows and their views into gathered views of the table, and empties the step that gathered them. */
 static weft_status pick_where_read(picker *c) {
     wi_partition *const p = c->p;
-    wi_value *const table = &p->values[c->step->sources[0]], *const own = &p->values[c->rows];
+    const wi_value *const own = &p->values[c->rows];
+    const int table = c->step->sources[0];
     wi_pick *const pick = wi_arena_take(p->request->arena, sizeof *pick);
     if (!pick) return WEFT_ERROR_MEMORY;
-    *pick = (wi_pick){.table = c->step->sources[0],
+    *pick = (wi_pick){.table = table,
         .index = c->step->sources[1],
         .width = c->width,
         .skipped = own->node->attributes->index.skipped,
         .fault = own->fault};
     p->storages[own->storage].bytes = 0;
-    own->storage = -1;
-    own->state = WI_VALUE_MEMORY;
-    for (size_t i = 0; i < p->value_count; i++) {
-        wi_value *const value = &p->values[i];
-        if (value->base != c->rows) continue;
-        value->base = table->base;
-        value->step = table->step;
-        value->pick = pick;
+    for (int i = 0; i < (int)p->value_count; i++) {
+        if (!is_of(c, i)) continue;
+        wi_make_view(p, i, table);
+        p->values[i].memory.pick = pick;
     }
     for (int i = 0; i < c->reader_count; i++) p->steps[c->readers[i]]->input_count++;
     p->steps[c->step->index]->member_count = 0;

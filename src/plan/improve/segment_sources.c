@@ -28,7 +28,7 @@ static bool is_source(const pair *c) {
     const wi_extent *const extent = made->extent;
     return c->loop->kind == WI_STEP_LOOP && c->loop->reduced == 0 && c->loop->device == c->sums->device &&
            count_stored(c->p, c->loop) == 1 && made->storage >= 0 &&
-           c->p->storages[made->storage].alias < 0 && made->copy_of < 0 && !made->stores_inline &&
+           c->p->storages[made->storage].alias < 0 && wi_computes_node(made) &&
            wi_shape_equal(&made->node->shape, &c->loop->shape) &&
            wi_layout_is_contiguous(made->layout, extent) &&
            wi_layout_is_contiguous(read->layout, read->extent) && made->format == made->node->dtype &&
@@ -72,7 +72,7 @@ static void compute(const pair *c, int operands) {
 
 static weft_status compute_source(wi_partition *p, wi_step *sums, bool *any) {
     wi_operand room[WI_MAX_OPERANDS];
-    pair c = {.p = p, .sums = sums, .source = p->values[sums->sources[0]].base};
+    pair c = {.p = p, .sums = sums, .source = wi_base_of(p, sums->sources[0])};
     if (p->values[c.source].state != WI_VALUE_MEMBER) return WEFT_OK;
     c.loop = p->steps[p->values[c.source].step];
     if (!is_source(&c) || !is_read_once(&c)) return WEFT_OK;

@@ -58,7 +58,7 @@ static bool replaces_parts(const wi_partition *p, const wi_step *step, int varia
 static bool writes_over(
     const wi_partition *p, const wi_loop *loop, const wi_assignment *assignment, int storage) {
     const wi_step *step = loop->step;
-    const wi_operand *output = find_output(loop, p->values[assignment->value].base);
+    const wi_operand *output = find_output(loop, wi_base_of(p, assignment->value));
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
     if (replaces_parts(p, step, assignment->variable)) return true;
     if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&

@@ -55,7 +55,7 @@ static weft_status stretch(
 /* Two operands for a gathered view: the index tensor, along the dimensions that select a row, and the table, along those inside a row. */
 static weft_status add_pick(const finder *f, int index) {
     const wi_value *const value = &f->p->values[index];
-    const wi_pick *const pick = value->pick;
+    const wi_pick *const pick = value->memory.pick;
     const wi_value *const from[] = {&f->p->values[pick->index], &f->p->values[pick->table]};
     wi_layout views[2];
     wi_split_rows(value->layout, value->extent->rank, pick->width, &views[0], &views[1]);
@@ -77,7 +77,7 @@ static weft_status add_pick(const finder *f, int index) {
 static weft_status add_memory(const finder *f, int index, bool is_output) {
     const wi_value *value = &f->p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
-    if (value->pick) return add_pick(f, index);
+    if (wi_pick_of(value)) return add_pick(f, index);
     WI_TRY(stretch(f, value->extent, value->layout, &operand.layout));
     if (!f->of_source && wi_is_table_of(f->p, f->loop->step, index, is_output)) {
         operand.layout.strides[0] = operand.layout.strides[1];
@@ -131,23 +131,23 @@ static weft_status add_generator(const finder *f, const weft_tensor *expression)
 
 static weft_status add_input(const finder *f, const wi_value *input) {
     if (wi_is_inline_in(input, f->loop->step->index)) return add_generator(f, wi_inline_node(input));
-    if (input->state == WI_VALUE_MEMBER && input->step == f->loop->step->index) return WEFT_OK;
+    if (wi_is_member_of(input, f->loop->step->index)) return WEFT_OK;
     return add_memory(f, (int)(input - f->p->values), false);
 }
 
 static weft_status add_member_operands(const finder *f, int index) {
-    const wi_value *member = &f->p->values[index];
-    if (member->copy_of >= 0) {
-        WI_TRY(add_memory(f, member->copy_of, false));
-    } else if (member->stores_inline) {
-        WI_TRY(add_generator(f, member->expression));
-    } else if (member->node->op->reads_padded) {
-        WI_TRY(add_padded(f, member->node));
-    } else if (member->node->op == &wi_op_segment_select) {
-        WI_TRY(add_memory(f, wi_value_index(f->p, member->node->inputs[0]), false));
-    } else if (member->node->op->kind == WI_MAP || member->node->op->kind == WI_REDUCE) {
-        for (int i = 0; i < member->node->input_count; i++)
-            WI_TRY(add_input(f, wi_value_of_node(f->p, member->node->inputs[i])));
+    const wi_value *value = &f->p->values[index];
+    if (value->member.copy_of >= 0) {
+        WI_TRY(add_memory(f, value->member.copy_of, false));
+    } else if (value->member.expression) {
+        WI_TRY(add_generator(f, value->member.expression));
+    } else if (value->node->op->reads_padded) {
+        WI_TRY(add_padded(f, value->node));
+    } else if (value->node->op == &wi_op_segment_select) {
+        WI_TRY(add_memory(f, wi_value_index(f->p, value->node->inputs[0]), false));
+    } else if (value->node->op->kind == WI_MAP || value->node->op->kind == WI_REDUCE) {
+        for (int i = 0; i < value->node->input_count; i++)
+            WI_TRY(add_input(f, wi_value_of_node(f->p, value->node->inputs[i])));
     }
     return WEFT_OK;
 }
@@ -168,7 +168,7 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
 
 /* The value and its copy may have different strides. */
 static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
-    const int copy = loop->step->members[0], values[] = {p->values[copy].copy_of, copy};
+    const int copy = loop->step->members[0], values[] = {p->values[copy].member.copy_of, copy};
     for (int i = 0; i < 2; i++)
         loop->operands[loop->operand_count++] = (wi_operand){.value = values[i],
             .is_output = i == 1,

@@ -4,21 +4,22 @@
 #include "plan/layout/loops.h"
 
 bool wi_is_reduction(const wi_value *value) {
-    return value->copy_of < 0 && !value->stores_inline && value->node->op->kind == WI_REDUCE;
+    return wi_computes_node(value) && value->node->op->kind == WI_REDUCE;
 }
 
 static int max_int(int a, int b) {
     return a > b ? a : b;
 }
 
-static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_value *member) {
+static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_value *value) {
     const wi_partition *p = loops->partition;
     int sweep = 0;
-    if (member->copy_of >= 0 || member->stores_inline || wi_is_product_of(step, member)) return 0;
-    for (int i = 0; i < member->node->input_count; i++) {
-        const wi_value *input = wi_value_of_node(p, member->node->inputs[i]);
-        if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
-        sweep = max_int(sweep, loops->sweep[input - p->values] + (input->in_row && !member->in_row));
+    if (!wi_computes_node(value) || wi_is_product_of(step, value)) return 0;
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
+        if (!wi_is_member_of(input, value->step)) continue;
+        sweep =
+            max_int(sweep, loops->sweep[input - p->values] + (input->member.in_row && !value->member.in_row));
     }
     return sweep;
 }
@@ -37,7 +38,7 @@ static bool worth_splitting(const wi_loop *loop) {
 
 /* Does a sweep have to compute the member for every element: a reduction of elements, or a stored result with all elements? */
 static bool is_elements_work(const wi_value *value) {
-    return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
+    return wi_is_reduction(value) || (!value->member.in_row && value->storage >= 0);
 }
 
 void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
@@ -72,7 +73,7 @@ static bool is_read_along(const wi_partition *p, const wi_loop *loop, int value)
 
 /* Is the input a member of this step with an element for every point of the space? */
 static bool is_element_of(const wi_loop *loop, const wi_value *input) {
-    return input->state == WI_VALUE_MEMBER && input->step == loop->step->index && !input->in_row;
+    return wi_is_member_of(input, loop->step->index) && !input->member.in_row;
 }
 
 /* By place of each member: what must be computed or read for its elements, if one chosen member is already staged. Members come after
@@ -84,14 +85,14 @@ typedef struct needs {
 
 static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
     const wi_value *value = &p->values[loop->step->members[place]];
-    if (value->copy_of >= 0) n->reads[place] = is_read_along(p, loop, value->copy_of);
-    if (value->copy_of >= 0 || value->stores_inline) return;
+    if (value->member.copy_of >= 0) n->reads[place] = is_read_along(p, loop, value->member.copy_of);
+    if (!wi_computes_node(value)) return;
     for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
         const bool element = is_element_of(loop, input);
-        n->wanted[place] |= element && n->wanted[input->place];
+        n->wanted[place] |= element && n->wanted[input->member.place];
         n->reads[place] |=
-            element ? n->reads[input->place] : is_read_along(p, loop, (int)(input - p->values));
+            element ? n->reads[input->member.place] : is_read_along(p, loop, (int)(input - p->values));
     }
 }
 
@@ -107,7 +108,7 @@ static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) 
 
 /* Is the member a map with a function call, costly enough to store and read back, and not stored anyway? */
 static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
-    return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->stores_inline &&
+    return !value->member.in_row && value->storage < 0 && wi_computes_node(value) &&
            value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
            wi_formula_calls(value->node->op->float_formula);
 }

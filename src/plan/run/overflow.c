@@ -50,7 +50,7 @@ static weft_status share_inputs(const weft_plan *plan, weft_plan *other) {
     const wi_partition *const p = &other->partition;
     for (size_t i = 0; i < p->value_count; i++) {
         weft_tensor *const node = (weft_tensor *)p->values[i].node;
-        if (node->op != &wi_op_input || p->values[i].copy_of >= 0 || p->values[i].storage < 0) continue;
+        if (node->op != &wi_op_input || p->values[i].state != WI_VALUE_MEMORY) continue;
         const wi_value *const own = wi_value_of_node(&plan->partition, node);
         if (!own) return wi_fail(WEFT_ERROR_INTERNAL, "overflow search: an input is missing in the plan");
         const wi_location at =

@@ -61,7 +61,7 @@ static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_eve
     const wi_step *step = run->step;
     const wi_partition *p = &plan->partition;
     const wi_value *copy = &p->values[step->members[0]];
-    const wi_device_range from = range_of(plan, run, copy->copy_of, wi_transfer_from(p, step)),
+    const wi_device_range from = range_of(plan, run, copy->member.copy_of, wi_transfer_from(p, step)),
                           to = range_of(plan, run, step->members[0], step->device);
     return wi_device_copy(&to, &from, wi_value_bytes(copy), event);
 }
@@ -131,7 +131,7 @@ static weft_status check_inputs(weft_plan *plan) {
     const wi_partition *p = &plan->partition;
     for (size_t i = 0; i < p->value_count && !plan->inputs_known; i++) {
         const wi_value *const value = &p->values[i];
-        if (value->node->op != &wi_op_input || value->copy_of >= 0 || value->storage < 0) continue;
+        if (value->node->op != &wi_op_input || value->state != WI_VALUE_MEMORY) continue;
         const wi_place_memory *const own = &plan->memory.of[value->storage];
         if (!own->written && own->memory == own->buffer.memory)
             WI_FAIL(WEFT_ERROR_STATE,

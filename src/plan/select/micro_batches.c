@@ -21,7 +21,7 @@ static most find_most(const wi_schedule *schedule) {
     const wi_partition *const p = schedule->loops->partition;
     most found = {0};
     for (size_t i = 0; i < p->value_count; i++) {
-        const int storage = p->values[i].state == WI_VALUE_INLINE ? -1 : wi_base_storage(p, (int)i);
+        const int storage = wi_base_storage(p, (int)i);
         if (storage < 0 || !is_ours(&p->storages[storage]) || p->storages[storage].bytes <= found.bytes)
             continue;
         found = (most){p->storages[storage].bytes, p->values[i].node, false};

@@ -72,8 +72,8 @@ static weft_status check_member(const wi_partition *p, size_t index) {
     WI_REQUIRE(value->step >= 0 && (size_t)value->step < p->step_count, WI_PASS_PARTITION, "value", index,
         "it is a member of a step that does not exist");
     const wi_step *step = p->steps[value->step];
-    WI_REQUIRE(
-        value->place >= 0 && value->place < step->member_count && step->members[value->place] == (int)index,
+    const int place = value->member.place;
+    WI_REQUIRE(place >= 0 && place < step->member_count && step->members[place] == (int)index,
         WI_PASS_PARTITION, "value", index, "it is missing in the list of its step's members");
     return WEFT_OK;
 }
@@ -81,14 +81,15 @@ static weft_status check_member(const wi_partition *p, size_t index) {
 static weft_status check_value(const wi_partition *p, size_t index) {
     const wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_MEMBER) WI_TRY(check_member(p, index));
-    WI_REQUIRE(value->base >= 0 && (size_t)value->base < p->value_count, WI_PASS_PARTITION, "value", index,
+    const int base = wi_base_of(p, (int)index);
+    WI_REQUIRE(base >= 0 && (size_t)base < p->value_count, WI_PASS_PARTITION, "value", index,
         "it is a view of a value that does not exist");
     WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
         "it is in a storage that does not exist");
     WI_REQUIRE(
         value->fault < p->fault_count, WI_PASS_PARTITION, "value", index, "its fault slot does not exist");
     const int storage = wi_base_storage(p, (int)index);
-    if (storage < 0 || value->state == WI_VALUE_INLINE || value->pick) return WEFT_OK;
+    if (storage < 0 || wi_pick_of(value)) return WEFT_OK;
     int64_t first, end;
     wi_verify_reach(value->layout, value->extent->dims, value->extent->rank, weft_dtype_size(value->format),
         &first, &end);
@@ -123,8 +124,8 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
     WI_TRY(check_index(p, step, index));
     const wi_value *value = &p->values[index];
     if (wi_is_inline_in(value, step->index)) return check_inline(p, step, place, value);
-    if (value->state == WI_VALUE_MEMBER && value->step == step->index) {
-        WI_REQUIRE(value->place < place, WI_PASS_PARTITION, "step", step->index,
+    if (wi_is_member_of(value, step->index)) {
+        WI_REQUIRE(value->member.place < place, WI_PASS_PARTITION, "step", step->index,
             "a member is computed before its inputs");
         return WEFT_OK;
     }
@@ -149,20 +150,20 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
 }
 
 static weft_status check_inputs(const wi_partition *p, const wi_step *step, int place) {
-    const wi_value *member = &p->values[step->members[place]];
-    if (member->copy_of >= 0) return check_read(p, step, place, member->copy_of);
-    if (member->stores_inline) return WEFT_OK;
+    const wi_value *value = &p->values[step->members[place]];
+    if (value->member.copy_of >= 0) return check_read(p, step, place, value->member.copy_of);
+    if (value->member.expression) return WEFT_OK;
     if (place == 0 && step->kind != WI_STEP_LOOP) return check_sources(p, step);
-    for (int i = 0; i < member->node->input_count; i++)
-        WI_TRY(check_read(p, step, place, wi_value_index(p, member->node->inputs[i])));
+    for (int i = 0; i < value->node->input_count; i++)
+        WI_TRY(check_read(p, step, place, wi_value_index(p, value->node->inputs[i])));
     return WEFT_OK;
 }
 
 static weft_status check_transfer(const wi_partition *p, const wi_step *step) {
     const wi_value *copy = &p->values[step->members[0]];
-    WI_REQUIRE(step->member_count == 1 && copy->copy_of >= 0, WI_PASS_PARTITION, "step", step->index,
+    WI_REQUIRE(step->member_count == 1 && copy->member.copy_of >= 0, WI_PASS_PARTITION, "step", step->index,
         "a transfer copies no value, or more than one");
-    const wi_value *from = &p->values[copy->copy_of];
+    const wi_value *from = &p->values[copy->member.copy_of];
     WI_REQUIRE(wi_layout_is_contiguous(from->layout, from->extent) &&
                    wi_layout_is_contiguous(copy->layout, copy->extent) &&
                    wi_value_bytes(from) == wi_value_bytes(copy),
@@ -178,9 +179,9 @@ static weft_status check_place_of(const wi_partition *p, const wi_step *step, co
 }
 
 /* All reductions of a loop must reduce the loop's axes; other steps have no reductions. */
-static weft_status check_axes(const wi_step *step, const wi_value *member) {
-    const bool reduces = member->node->op->kind == WI_REDUCE && member->copy_of < 0;
-    WI_REQUIRE(!reduces || member->node->attributes->over.axes == step->reduced, WI_PASS_PARTITION, "step",
+static weft_status check_axes(const wi_step *step, const wi_value *value) {
+    const bool reduces = value->node->op->kind == WI_REDUCE && value->member.copy_of < 0;
+    WI_REQUIRE(!reduces || value->node->attributes->over.axes == step->reduced, WI_PASS_PARTITION, "step",
         step->index, "a member reduces other axes than the step");
     return WEFT_OK;
 }
@@ -192,15 +193,15 @@ static weft_status check_step(const wi_partition *p, size_t index) {
     WI_REQUIRE(step->member_count > 0 && step->member_count <= WI_MAX_MEMBERS, WI_PASS_PARTITION, "step",
         index, "it has no members, or more than fit");
     for (int m = 0; m < step->member_count; m++) {
-        const int value = step->members[m];
-        WI_REQUIRE(value >= 0 && (size_t)value < p->value_count, WI_PASS_PARTITION, "step", index,
+        const int number = step->members[m];
+        WI_REQUIRE(number >= 0 && (size_t)number < p->value_count, WI_PASS_PARTITION, "step", index,
             "a member does not exist");
-        const wi_value *member = &p->values[value];
-        WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
-            WI_PASS_PARTITION, "step", index, "a member belongs to another step, or is in it twice");
-        WI_TRY(check_axes(step, member));
+        const wi_value *value = &p->values[number];
+        WI_REQUIRE(wi_is_member_of(value, (int)index) && value->member.place == m, WI_PASS_PARTITION, "step",
+            index, "a member belongs to another step, or is in it twice");
+        WI_TRY(check_axes(step, value));
         WI_TRY(check_inputs(p, step, m));
-        WI_TRY(check_place_of(p, step, member));
+        WI_TRY(check_place_of(p, step, value));
     }
     return step->kind == WI_STEP_TRANSFER ? check_transfer(p, step) : WEFT_OK;
 }

@@ -33,7 +33,7 @@ static weft_status write_value(check *c, const wi_run *run, int value) {
 /* A value that a step computes must have been written to the place that the run reads. A joined value is not checked, because several
  * steps write it. */
 static weft_status check_read(const check *c, const wi_run *run, const char *thing, int index, int value) {
-    const int base = c->partition->values[value].base;
+    const int base = wi_base_of(c->partition, value);
     if (c->partition->values[base].state != WI_VALUE_MEMBER) return WEFT_OK;
     WI_REQUIRE(is_written(c, base, wi_place_of_value(c->runs, run, base, NULL)), WI_PASS_MATERIALISE, thing,
         index, "it reads a value that no earlier run computes");

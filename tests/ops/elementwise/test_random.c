@@ -4,6 +4,7 @@
 
 #include "base/philox.h"
 #include "ops/covered_ops.h"
+#include "ops/op_table.h"
 #include "oracle/reference_random.h"
 #include <math.h>
 #include <stdlib.h>
@@ -203,9 +204,8 @@ static void test_dropout(void **state) {
     draw_end(&d);
 }
 
-/* One number for each (n, c), in the order of these. */
-static void test_dropout_channels(void **state) {
-    (void)state;
+/* One number for each (n, c), or for each n, in the order of these. */
+static void check_dropout_parts(bool examples) {
     enum { IMAGES = 5, CHANNELS = 7, PIXELS = 6, COUNT = IMAGES * CHANNELS * PIXELS };
     const float p = 0.4f;
     draw d = draw_begin(SEED);
@@ -213,7 +213,7 @@ static void test_dropout_channels(void **state) {
         weft_input_shape(d.graph, "x", WEFT_F32, 4, (const int64_t[]){IMAGES, CHANNELS, 2, 3});
     weft_tensor *const g =
         weft_input_shape(d.graph, "g", WEFT_F32, 4, (const int64_t[]){IMAGES, CHANNELS, 2, 3});
-    d.outputs[0] = weft_dropout_channels(x, p);
+    d.outputs[0] = examples ? wi_dropout_examples(x, p) : weft_dropout_channels(x, p);
     d.outputs[1] = weft_gradient(weft_sum(weft_mul(d.outputs[0], g)), x);
     float values[COUNT], slopes[COUNT], got[COUNT], back[COUNT];
     for (int i = 0; i < COUNT; i++) {
@@ -229,7 +229,7 @@ static void test_dropout_channels(void **state) {
         assert_weft_ok(weft_plan_read(d.plan, d.outputs[1], back, sizeof back));
         for (int i = 0; i < COUNT; i++) {
             uint32_t words[4];
-            host_words((uint64_t)(i / PIXELS), 0, 1, words);
+            host_words((uint64_t)(i / (examples ? CHANNELS * PIXELS : PIXELS)), 0, 1, words);
             const bool dropped = !inference && (float)(words[0] >> 8) * 0x1p-24f < p;
             const float scale = dropped ? 0 : inference ? 1 : 1 / (1 - p);
             assert_true(fabsf(got[i] - values[i] * scale) <= 2.5e-7f * values[i] * scale);
@@ -238,6 +238,16 @@ static void test_dropout_channels(void **state) {
         if (!inference) weft_plan_release(d.plan);
     }
     draw_end(&d);
+}
+
+static void test_dropout_channels(void **state) {
+    (void)state;
+    check_dropout_parts(false);
+}
+
+static void test_dropout_examples(void **state) {
+    (void)state;
+    check_dropout_parts(true);
 }
 
 /* The gradient of sum(d sum(y³) / dx) = sum(3y²m) is 6ym², where m = y / x says what is dropped, in the same run. */
@@ -330,6 +340,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
         RANDOM_OPS(COVERED_TEST) cmocka_unit_test(test_second_gradients),
+        cmocka_unit_test(test_dropout_examples),
         cmocka_unit_test(test_bad_channels),
         cmocka_unit_test(test_runs_and_seeds),
         cmocka_unit_test(test_batch_split),
