@@ -49,7 +49,6 @@ static weft_status build_nodes(wi_onnx_import *n) {
 weft_status wi_onnx_import_build(
     wi_onnx_import *network, weft_graph *graph, const wi_onnx_file *file, const weft_onnx_options *options) {
     *network = (wi_onnx_import){.graph = graph,
-        .file = file,
         .model = file->model,
         .options = options,
         .build_node = build_node,
