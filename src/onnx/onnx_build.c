@@ -40,3 +40,11 @@ int wi_onnx_axis_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x,
     wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %lld", (long long)axis);
     return -1;
 }
+
+int wi_onnx_choice(wi_onnx_import *n, wi_onnx_node *node, const char *name, const char *const *texts) {
+    if (!wi_onnx_attribute(node, name)) return 0;
+    for (int i = 0; texts[i]; i++)
+        if (wi_onnx_says(node, name, texts[i])) return i;
+    wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this %s is not supported", name);
+    return -1;
+}
