@@ -37,7 +37,7 @@ static weft_tensor *build_hard_sigmoid(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_gelu(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const int kind = wi_onnx_choice(n, node, "approximate", (const char *const[]){"none", "tanh", NULL});
+    const int kind = wi_onnx_need_choice(n, node, "approximate", (const char *const[]){"none", "tanh", NULL});
     if (!x || kind < 0) return NULL;
     return kind == 1 ? weft_gelu_tanh(x) : weft_gelu(x);
 }

@@ -48,10 +48,9 @@ int wi_onnx_axis_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x,
     return -1;
 }
 
-int wi_onnx_choice(wi_onnx_import *n, wi_onnx_node *node, const char *name, const char *const *texts) {
-    if (!wi_onnx_attribute(node, name)) return 0;
-    for (int i = 0; texts[i]; i++)
-        if (wi_onnx_says(node, name, texts[i])) return i;
+int wi_onnx_need_choice(wi_onnx_import *n, wi_onnx_node *node, const char *name, const char *const *texts) {
+    const int choice = wi_onnx_choice(node, name, texts);
+    if (texts[choice]) return choice;
     wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this %s is not supported", name);
     return -1;
 }

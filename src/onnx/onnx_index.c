@@ -193,7 +193,7 @@ static weft_tensor *multiply_blocks(
 static weft_tensor *write_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
     static const char *const kinds[] = {"none", "add", "mul", "max", "min", NULL};
-    switch (wi_onnx_choice(n, node, "reduction", kinds)) {
+    switch (wi_onnx_need_choice(n, node, "reduction", kinds)) {
     case 0: return weft_index_copy(x, 0, index, source);
     case 1: return weft_index_add(x, 0, index, source);
     case 2: return multiply_blocks(n, node, x, index, source);
@@ -261,7 +261,7 @@ static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) 
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its update or its axis does not fit to the cache");
     weft_tensor *index = wi_onnx_iota(n, source, axis, rank);
     if (first) index = weft_add(index, at_rank(first, 0, rank));
-    const int mode = wi_onnx_choice(n, node, "mode", (const char *const[]){"linear", "circular", NULL});
+    const int mode = wi_onnx_need_choice(n, node, "mode", (const char *const[]){"linear", "circular", NULL});
     if (mode < 0) return NULL;
     if (mode == 1) index = weft_remainder(index, weft_size(x, axis));
     wi_onnx_dims(source, dims);

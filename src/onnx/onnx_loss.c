@@ -9,7 +9,7 @@ static weft_tensor *build_class_loss(wi_onnx_import *n, wi_onnx_node *node) {
     static const weft_loss_reduction reductions[] = {WEFT_LOSS_MEAN, WEFT_LOSS_SUM, WEFT_LOSS_NONE};
     const int64_t label = wi_onnx_whole(node, "ignore_index", 0);
     const int reduction =
-        wi_onnx_choice(n, node, "reduction", (const char *const[]){"mean", "sum", "none", NULL});
+        wi_onnx_need_choice(n, node, "reduction", (const char *const[]){"mean", "sum", "none", NULL});
     if (reduction < 0) return NULL;
     if (label < INT32_MIN || label > INT32_MAX)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its ignore_index does not fit into i32");
@@ -112,7 +112,8 @@ static weft_tensor *build_momentum(wi_onnx_import *n, wi_onnx_node *node) {
     step s;
     if (!read_step(&s, n, node, 1)) return NULL;
     const double alpha = real_of(&s, "alpha", 0), beta = real_of(&s, "beta", 1);
-    const int mode = wi_onnx_choice(n, node, "mode", (const char *const[]){"standard", "nesterov", NULL});
+    const int mode =
+        wi_onnx_need_choice(n, node, "mode", (const char *const[]){"standard", "nesterov", NULL});
     if (mode < 0) return NULL;
     weft_tensor *const factor =
         weft_where(weft_greater_number(s.steps, 0), weft_number(s.steps, beta), weft_number(s.steps, 1));
