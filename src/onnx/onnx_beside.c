@@ -1,4 +1,7 @@
 /* Data of tensors that lies in other files than the model ("external data" of ONNX). */
+#ifdef __linux__
+#define _XOPEN_SOURCE 700 /* realpath */
+#endif
 #include "onnx/onnx_file.h"
 #include "onnx/onnx_node.h"
 #include <inttypes.h>

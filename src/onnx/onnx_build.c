@@ -34,6 +34,13 @@ bool wi_onnx_gives(wi_onnx_node *node, size_t index) {
     return index < node->n_output && node->output[index][0];
 }
 
+int wi_onnx_choice(wi_onnx_node *node, const char *name, const char *const *texts) {
+    int i = 0;
+    if (!wi_onnx_attribute(node, name)) return 0;
+    while (texts[i] && !wi_onnx_says(node, name, texts[i])) i++;
+    return i;
+}
+
 int wi_onnx_axis_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x, int64_t otherwise) {
     const int64_t axis = wi_onnx_whole(node, "axis", otherwise), rank = weft_tensor_rank(x);
     if (axis >= -rank && axis < rank) return (int)(axis < 0 ? axis + rank : axis);

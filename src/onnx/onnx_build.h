@@ -14,6 +14,8 @@ bool wi_onnx_zeros(wi_onnx_numbers *numbers, wi_onnx_import *network, wi_onnx_no
 weft_tensor *wi_onnx_optional(wi_onnx_import *network, wi_onnx_node *node, size_t index);
 /* Does the node have this output? */
 bool wi_onnx_gives(wi_onnx_node *node, size_t index);
+/* The index of an attribute's text in a list that NULL ends: 0 without the attribute, the length of the list if it is none of these. */
+int wi_onnx_choice(wi_onnx_node *node, const char *name, const char *const *texts);
 /* The attribute `axis` of an op on x, counted from the first; -1, with an error: x does not have it. */
 int wi_onnx_axis_of(wi_onnx_import *network, wi_onnx_node *node, const weft_tensor *x, int64_t otherwise);
 

@@ -29,14 +29,25 @@ static bool is_constant(wi_onnx_node *node) {
     return node->op_type && strcmp(node->op_type, "Constant") == 0 && (!node->domain || !node->domain[0]);
 }
 
-/* Values that do not change from turn to turn. */
+/* Is it the tensor of the file that has this data? Copies of subgraphs share it. */
+static bool has_data(const WiOnnx__TensorProto *a, const WiOnnx__TensorProto *b) {
+    return a && a->n_dims == b->n_dims && a->dims == b->dims && a->data_address == b->data_address &&
+           a->raw_data.data == b->raw_data.data && a->float_data == b->float_data &&
+           a->int32_data == b->int32_data && a->int64_data == b->int64_data &&
+           a->uint64_data == b->uint64_data && a->double_data == b->double_data;
+}
+
+/* Values that do not change from turn to turn. A body in a body, which is opened in each turn, has the same ones again. */
 static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
     wi_onnx_copier *const c = &body->copier;
     for (size_t i = 0; i < body->graph->n_initializer; i++) {
         wi_onnx_name *const name = wi_onnx_declare(c, body->graph->initializer[i]->name);
         if (!name) return WEFT_ERROR_MEMORY;
         name->is_fixed = true;
-        if (name->from[0] && !wi_onnx_find(n, name->from)) name->to = name->from;
+        const wi_onnx_value *const before = wi_onnx_find(n, name->from);
+        if (name->from[0] && (!before || has_data(before->stored, body->graph->initializer[i])))
+            name->to = name->from;
+        if (name->to && before) continue;
         const WiOnnx__TensorProto *const stored = wi_onnx_copy_tensor(c, body->graph->initializer[i]);
         wi_onnx_value *const value = stored ? wi_onnx_add(n, stored->name) : NULL;
         wi_onnx_numbers shape;

@@ -114,7 +114,7 @@ static weft_tensor *build_einsum(wi_onnx_import *n, wi_onnx_node *node) {
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its equation is missing or too long");
     for (int i = 0; i < operands; i++) x[i] = wi_onnx_get(n, node, (size_t)i);
     if (n->status != WEFT_OK) return NULL;
-    memcpy(text, attribute->s.data, attribute->s.len);
+    if (attribute->s.len > 0) memcpy(text, attribute->s.data, attribute->s.len);
     text[attribute->s.len] = '\0';
     if (operands <= 2) return weft_einsum(text, x[0], operands == 2 ? x[1] : NULL);
     if (!read_equation(&e, text, x, operands))

@@ -53,7 +53,8 @@ typedef struct wi_onnx_numbers {
 /* The dtype that stands for one of ONNX, by its number there: floats of any width are f32, whole numbers i32.
  * WEFT_ERROR_UNSUPPORTED: strings, complex numbers. `what` is for the error. */
 weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what);
-/* Shape and dtype of a stored tensor: all but its data. WEFT_ERROR_SHAPE: more than WEFT_MAX_RANK dimensions, or a negative one. */
+/* Shape and dtype of a stored tensor, whose data has the size that the shape needs. WEFT_ERROR_SHAPE: more than
+ * WEFT_MAX_RANK dimensions, or a negative one; WEFT_ERROR_FORMAT: less or more data. */
 weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor);
 /* The same with its data. WEFT_ERROR_FORMAT: less or more data than the shape says. */
 weft_status wi_onnx_tensor_read(wi_onnx_numbers *numbers, wi_arena *arena, const WiOnnx__TensorProto *tensor);

@@ -107,7 +107,7 @@ wi_onnx_list wi_onnx_wholes(wi_onnx_node *node, const char *name) {
 bool wi_onnx_says(wi_onnx_node *node, const char *name, const char *text) {
     const WiOnnx__AttributeProto *const attribute = typed(node, name, STRING_TYPE);
     return attribute && attribute->s.len == strlen(text) &&
-           memcmp(attribute->s.data, text, attribute->s.len) == 0;
+           (!text[0] || memcmp(attribute->s.data, text, attribute->s.len) == 0);
 }
 
 int wi_onnx_axis(int64_t axis, int rank) {

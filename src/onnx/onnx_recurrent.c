@@ -67,17 +67,18 @@ static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *n
 
 static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
     const char kind = node->op_type[0];
-    const bool both = wi_onnx_says(node, "direction", "bidirectional");
+    static const char *const ways[] = {"forward", "reverse", "bidirectional", NULL};
+    const int way = wi_onnx_choice(node, "direction", ways);
     *s = (wi_onnx_scan){.gates = kind == 'L'   ? 4
                                  : kind == 'G' ? 3
                                                : 1,
         .functions = kind == 'L'   ? 3
                      : kind == 'G' ? 2
                                    : 1,
-        .directions = both ? 2 : 1,
+        .directions = way == 2 ? 2 : 1,
         .hidden = wi_onnx_whole(node, "hidden_size", 0),
         .clip = wi_onnx_real(node, "clip", 0),
-        .reverse = wi_onnx_says(node, "direction", "reverse"),
+        .reverse = way == 1,
         .batch_first = wi_onnx_whole(node, "layout", 0) != 0,
         .after = wi_onnx_whole(node, "linear_before_reset", 0) != 0,
         .coupled = wi_onnx_whole(node, "input_forget", 0) != 0,
@@ -90,6 +91,7 @@ static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
         .c = kind == 'L' ? wi_onnx_optional(n, node, 6) : NULL,
         .peepholes = kind == 'L' ? wi_onnx_optional(n, node, 7) : NULL};
     if (n->status != WEFT_OK) return false;
+    if (way == 3) return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "its direction is not known"), false;
     if (weft_tensor_rank(s->x) != 3 || weft_tensor_rank(s->w) != 3 || weft_tensor_rank(s->r) != 3)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "x, W and R are not of rank 3"), false;
     if (s->hidden == 0) s->hidden = weft_tensor_dimension(s->r, 2);

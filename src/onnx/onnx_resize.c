@@ -39,14 +39,6 @@ typedef struct resizing {
 
 /* ---- attributes ---- */
 
-/* The index of the attribute's text in a list that NULL ends; the length of the list if it is none of these. */
-static int choice(wi_onnx_node *node, const char *name, const char *const *texts) {
-    int i = 0;
-    if (!wi_onnx_attribute(node, name)) return 0;
-    while (texts[i] && !wi_onnx_says(node, name, texts[i])) i++;
-    return i;
-}
-
 /* Versions before 11 know no transformation: factors of nearest that enlarge round down, and others are not defined. */
 static bool read_modes(resizing *r, wi_onnx_import *n, wi_onnx_node *node) {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL},
@@ -55,18 +47,19 @@ static bool read_modes(resizing *r, wi_onnx_import *n, wi_onnx_node *node) {
                                  NULL},
                              *const roundings[] = {
                                  "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
-    r->method = (method)choice(node, "mode", methods);
-    r->place = (place)choice(node, "coordinate_transformation_mode", places);
-    r->rounding = (rounding)choice(node, "nearest_mode", roundings);
+    r->method = (method)wi_onnx_choice(node, "mode", methods);
+    r->place = (place)wi_onnx_choice(node, "coordinate_transformation_mode", places);
+    r->rounding = (rounding)wi_onnx_choice(node, "nearest_mode", roundings);
     r->antialias = wi_onnx_whole(node, "antialias", 0) != 0 && r->method != NEAREST;
     r->exclude = wi_onnx_whole(node, "exclude_outside", 0) != 0;
     r->cubic = wi_onnx_real(node, "cubic_coeff_a", -0.75);
-    if (n->version < 11) {
+    const bool old = n->version < 11 || strcmp(node->op_type, "Upsample") == 0;
+    if (old) {
         r->place = ASYMMETRIC;
         r->rounding = FLOOR;
     }
     if (r->method == UNKNOWN_METHOD || r->place == UNKNOWN_PLACE || r->rounding == UNKNOWN_ROUNDING ||
-        (n->version < 11 && r->method != NEAREST))
+        (old && r->method != NEAREST))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this mode is not supported"), false;
     return true;
 }

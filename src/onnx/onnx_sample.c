@@ -122,20 +122,20 @@ static weft_tensor *flat_image(weft_tensor *x, int64_t groups) {
 /* -1 and 1 are the ends of an axis; x is the last axis of the image, and the first number of a position. */
 static weft_tensor *build_grid_sample(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const grid = wi_onnx_get(n, node, 1);
-    const bool cubic = wi_onnx_says(node, "mode", "bicubic") || wi_onnx_says(node, "mode", "cubic"),
-               nearest = wi_onnx_says(node, "mode", "nearest");
-    sampler s = {.taps = cubic     ? 4
-                         : nearest ? 1
-                                   : 2,
-        .aligned = wi_onnx_whole(node, "align_corners", 0) != 0,
-        .outside = wi_onnx_says(node, "padding_mode", "border")       ? BORDER
-                   : wi_onnx_says(node, "padding_mode", "reflection") ? REFLECTION
-                                                                      : ZEROS};
+    static const char *const modes[] = {"bilinear", "linear", "nearest", "bicubic", "cubic", NULL},
+                             *const paddings[] = {"zeros", "border", "reflection", NULL};
+    static const int taps[] = {2, 2, 1, 4, 4, 0};
+    const int mode = wi_onnx_choice(node, "mode", modes),
+              padding = wi_onnx_choice(node, "padding_mode", paddings);
+    sampler s = {.taps = taps[mode],
+        .outside = (outside)padding,
+        .aligned = wi_onnx_whole(node, "align_corners", 0) != 0};
     weft_tensor *p[3];
     int64_t dims[WEFT_MAX_RANK];
     if (n->status != WEFT_OK || !read_sizes(&s, n, node, x)) return NULL;
     const int rank = s.axes + 2;
-    if (weft_tensor_rank(grid) != rank || weft_tensor_dimension(grid, -1) != s.axes || (cubic && s.axes > 2))
+    if (weft_tensor_rank(grid) != rank || weft_tensor_dimension(grid, -1) != s.axes || s.taps == 0 ||
+        padding == 3 || (s.taps == 4 && s.axes > 2))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its grid or its mode does not match the image");
     for (int d = 0; d < s.axes; d++) {
         const int64_t at = s.axes - 1 - d;
@@ -233,10 +233,12 @@ static weft_tensor *build_roi_align(wi_onnx_import *n, wi_onnx_node *node) {
     const int64_t rows = wi_onnx_whole(node, "output_height", 1),
                   columns = wi_onnx_whole(node, "output_width", 1),
                   count = wi_onnx_whole(node, "sampling_ratio", 0);
-    const bool maximum = wi_onnx_says(node, "mode", "max");
+    static const char *const modes[] = {"avg", "max", NULL};
+    const int mode = wi_onnx_choice(node, "mode", modes);
+    const bool maximum = mode == 1;
     sampler s = {0};
     if (n->status != WEFT_OK || !read_sizes(&s, n, node, x)) return NULL;
-    if (s.axes != 2 || weft_tensor_rank(rois) != 2 || weft_tensor_dimension(rois, 1) != 4 ||
+    if (s.axes != 2 || mode == 2 || weft_tensor_rank(rois) != 2 || weft_tensor_dimension(rois, 1) != 4 ||
         weft_tensor_rank(image) != 1 || rows < 1 || columns < 1 || count < 1 || rows > 1024 ||
         columns > 1024 || count > 64)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,

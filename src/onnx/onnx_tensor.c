@@ -22,7 +22,7 @@ static const char *name_of(const WiOnnx__TensorProto *tensor) {
     return tensor->name && tensor->name[0] ? tensor->name : "a constant";
 }
 
-weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor) {
+static weft_status read_shape(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor) {
     const char *const name = name_of(tensor);
     *numbers = (wi_onnx_numbers){.rank = (int)tensor->n_dims, .count = 1, .type = tensor->data_type};
     WI_TRY(wi_onnx_dtype(&numbers->dtype, tensor->data_type, name));
@@ -93,6 +93,12 @@ static weft_status find_elements(elements *e, const WiOnnx__TensorProto *tensor,
         name_of(tensor), e->bytes, needed);
 }
 
+weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__TensorProto *tensor) {
+    elements e;
+    WI_TRY(read_shape(numbers, tensor));
+    return find_elements(&e, tensor, numbers->count);
+}
+
 static double element_at(const elements *e, size_t i) {
     uint64_t word = 0; /* aligned, as the data may not be */
     memcpy(&word, e->data + i / e->shared * e->word, e->word);
@@ -108,7 +114,7 @@ static weft_status check_f32(const WiOnnx__TensorProto *tensor, size_t i, double
 weft_status wi_onnx_tensor_read(
     wi_onnx_numbers *numbers, wi_arena *arena, const WiOnnx__TensorProto *tensor) {
     elements e;
-    WI_TRY(wi_onnx_tensor_describe(numbers, tensor));
+    WI_TRY(read_shape(numbers, tensor));
     WI_TRY(find_elements(&e, tensor, numbers->count));
     numbers->data = wi_arena_take(arena, (numbers->count + 1) * sizeof *numbers->data);
     if (!numbers->data) return WEFT_ERROR_MEMORY;
@@ -122,7 +128,7 @@ weft_status wi_onnx_tensor_read(
 weft_status wi_onnx_tensor_write(void *written, const WiOnnx__TensorProto *tensor) {
     wi_onnx_numbers shape;
     elements e;
-    WI_TRY(wi_onnx_tensor_describe(&shape, tensor));
+    WI_TRY(read_shape(&shape, tensor));
     WI_TRY(find_elements(&e, tensor, shape.count));
     const wi_format *const format = wi_format_of(shape.dtype);
     if (tensor->data_type == WI_ONNX_FLOAT) {

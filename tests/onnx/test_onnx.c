@@ -265,7 +265,9 @@ static void try_case(int counts[3], const char *folder) {
 /* Cases that are left out, and why. */
 static const struct {
     const char *pattern, *reason;
-} left_out[] = {{"test_averagepool_2d_ceil_last_window*", "its numbers have four digits"},
+} left_out[] = {{"test_hannwindow*", "version 1.12 computes with 3.1415 for pi"},
+    {"test_blackmanwindow*", "version 1.12 computes with 3.1415 for pi"},
+    {"test_averagepool_2d_ceil_last_window*", "its numbers have four digits"},
     {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN"},
     {"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"},
     {"test_adam_multiple", "the case's epsilon is not in its file"},

@@ -292,7 +292,33 @@ static void test_loops(void **state) {
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "too many nodes");
 }
 
-/* A matrix in a body is one parameter, however many turns the loop has; one outside is, too. */
+/* A body of a loop, which has a matrix, in a body of a loop, which has another one. */
+static void put_trained_loop(const char *in, const char *out, const char *matrix, bool is_outer) {
+    char inputs[32], names[4][8];
+    static const char *const kinds[] = {"i", "c", "v", "goes"};
+    for (int k = 0; k < 4; k++) snprintf(names[k], sizeof names[k], "%s%d", kinds[k], is_outer);
+    snprintf(inputs, sizeof inputs, "turns - %s", in);
+    const size_t node = onnx_begin_node(&file, "Loop", inputs, out);
+    const size_t attribute = begin_body(), body = onnx_begin(&file, 6);
+    onnx_input_typed(&file, names[0], 7, "");
+    onnx_input_typed(&file, names[1], 9, "");
+    onnx_input(&file, names[2], "2 3");
+    onnx_floats(&file, matrix, "3 3");
+    onnx_node(&file, "Identity", names[1], names[3]);
+    snprintf(inputs, sizeof inputs, "%s %s", names[2], matrix);
+    onnx_node(&file, "MatMul", inputs, is_outer ? "first" : "second");
+    if (is_outer)
+        put_trained_loop("first", "last", "inner", false);
+    else
+        onnx_node(&file, "MatMul", "second outside", "third");
+    onnx_output(&file, names[3]);
+    onnx_output(&file, is_outer ? "last" : "third");
+    onnx_end(&file, body);
+    onnx_end(&file, attribute);
+    onnx_end(&file, node);
+}
+
+/* A matrix is one parameter, however many turns the loops have. */
 static void test_weights(void **state) {
     weft_onnx_model *loaded;
     weft_graph *graph;
@@ -301,25 +327,13 @@ static void test_weights(void **state) {
     onnx_input(&file, "x", "2 3");
     onnx_wholes(&file, "turns", "", (const int64_t[]){3});
     onnx_floats(&file, "outside", "3 3");
-    const size_t node = onnx_begin_node(&file, "Loop", "turns - x", "y");
-    const size_t attribute = begin_body(), body = onnx_begin(&file, 6);
-    onnx_input_typed(&file, "i", 7, "");
-    onnx_input_typed(&file, "c", 9, "");
-    onnx_input(&file, "v", "2 3");
-    onnx_floats(&file, "inside", "3 3");
-    onnx_node(&file, "Identity", "c", "goes");
-    onnx_node(&file, "MatMul", "v inside", "product");
-    onnx_node(&file, "MatMul", "product outside", "result");
-    onnx_output(&file, "goes");
-    onnx_output(&file, "result");
-    onnx_end(&file, body);
-    onnx_end(&file, attribute);
-    onnx_end(&file, node);
+    put_trained_loop("x", "y", "outer", true);
     onnx_output(&file, "y");
     onnx_end_model(&file, model);
     assert_weft_ok(load(&loaded, &graph));
-    assert_int_equal(weft_graph_parameter_count(graph), 2);
-    assert_non_null(weft_graph_find(graph, "inside"));
+    assert_int_equal(weft_graph_parameter_count(graph), 3);
+    assert_non_null(weft_graph_find(graph, "inner"));
+    assert_non_null(weft_graph_find(graph, "outer"));
     assert_non_null(weft_graph_find(graph, "outside"));
     weft_onnx_model_release(loaded);
     weft_graph_release(graph);
