@@ -23,7 +23,7 @@ enum {
     PATH = 1024,
     NAME = 256,
     CASES = 2048,
-    FEWEST_RIGHT = 600,
+    FEWEST_RIGHT = 940,
     TOGETHER = 32,
     PREFIXES = 60,
     CHANGES = 200
