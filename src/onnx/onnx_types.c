@@ -75,8 +75,8 @@ double wi_onnx_type_get(const wi_onnx_type *type, const void *data, size_t i) {
     if (type->bits >= 8)
         memcpy(&pattern, bytes + i * (size_t)type->bits / 8, (size_t)type->bits / 8);
     else
-        pattern =
-            bytes[i * (size_t)type->bits / 8] >> (i * (size_t)type->bits % 8) & ((1u << type->bits) - 1);
+        pattern = (uint64_t)bytes[i * (size_t)type->bits / 8] >> (i * (size_t)type->bits % 8) &
+                  ((1u << type->bits) - 1);
     if (type->dtype == WEFT_F32) return narrow_float(type, (unsigned)pattern);
     if (type->dtype == WEFT_BOOL) return pattern != 0;
     const bool negative = type->negative && pattern >> (type->bits - 1) & 1;

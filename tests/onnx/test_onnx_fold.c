@@ -212,7 +212,7 @@ static void write_call(const char *name) {
 
 static void test_functions(void **state) {
     enum { CHAIN = 30 };
-    char name[2][8];
+    char name[2][16];
     (void)state;
     write_call("F0");
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "not supported: my.F0");
