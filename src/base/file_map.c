@@ -38,13 +38,13 @@ weft_status wi_file_map_open(wi_file_map *map, const char *path) {
     return status;
 }
 
-void wi_file_map_drop(const wi_file_map *map, const void *begin, size_t bytes) {
+void wi_file_map_drop(const void *begin, size_t bytes) {
 #ifdef MADV_DONTNEED
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)begin;
     const uintptr_t from = (first + page - 1) / page * page, to = (first + bytes) / page * page;
-    if (map->bytes > 0 && from < to) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (from < to) (void)madvise((void *)from, to - from, MADV_DONTNEED);
 #else
-    (void)map, (void)begin, (void)bytes;
+    (void)begin, (void)bytes;
 #endif
 }
 

@@ -1,5 +1,5 @@
 /* Activations of ONNX, and functions of one float. */
-#include "onnx/onnx_node.h"
+#include "onnx/onnx_build.h"
 #include <math.h>
 
 static weft_tensor *build_leaky_relu(wi_onnx_import *n, wi_onnx_node *node) {
@@ -37,8 +37,9 @@ static weft_tensor *build_hard_sigmoid(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_gelu(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
-    if (!x) return NULL;
-    return wi_onnx_says(node, "approximate", "tanh") ? weft_gelu_tanh(x) : weft_gelu(x);
+    const int kind = wi_onnx_need_choice(n, node, "approximate", (const char *const[]){"none", "tanh", NULL});
+    if (!x || kind < 0) return NULL;
+    return kind == 1 ? weft_gelu_tanh(x) : weft_gelu(x);
 }
 
 /* x · sigmoid(alpha · x) */

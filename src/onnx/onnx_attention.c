@@ -91,12 +91,12 @@ weft_tensor *wi_onnx_attend(const wi_onnx_attention *a, weft_tensor **scores, we
     return weft_matmul(p, v);
 }
 
-/* The fourth output. Versions of ONNX disagree on what modes 1 and 2 give where there is a mask. */
+/* The fourth output. Versions of ONNX disagree on what modes 1 and 2 give where there is a mask, and on modes 0 and 1 of a softcap. */
 static bool set_scores(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_attention *a, weft_tensor *scores,
     weft_tensor *weights) {
     const int64_t mode = wi_onnx_whole(node, "qk_matmul_output_mode", 0);
     const bool masked = a->mask || a->causal;
-    if (mode < 0 || mode > 3 || ((mode == 1 || mode == 2) && masked) || (mode == 1 && a->softcap != 0))
+    if (mode < 0 || mode > 3 || ((mode == 1 || mode == 2) && masked) || (mode < 2 && a->softcap != 0))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
                    "this qk_matmul_output_mode with a mask or a softcap is not the same in all versions of "
                    "ONNX"),
@@ -138,6 +138,10 @@ static bool read_masks(wi_onnx_attention *a, wi_onnx_import *n, wi_onnx_node *no
     if (n->status != WEFT_OK) return false;
     a->causal = wi_onnx_whole(node, "is_causal", 0) != 0;
     a->mask = mask ? pad_mask(mask, a->k) : NULL;
+    if (mask && weft_tensor_dimension(mask, -1) == 1 && weft_tensor_dimension(a->k, 2) != 1)
+        return wi_onnx_fail(
+                   n, node, WEFT_ERROR_UNSUPPORTED, "a mask for one of several keys is not supported"),
+               false;
     if ((a->causal && lengths) || wi_onnx_whole(node, "left_window_size", -1) != -1 ||
         wi_onnx_whole(node, "right_window_size", -1) != -1 ||
         (a->softcap != 0 && (mask || lengths || a->causal)))

@@ -96,7 +96,10 @@ static weft_status find_data(const search *s, WiOnnx__TensorProto *tensor) {
     const char *const begin = entry_of(tensor, "offset"), *const size = entry_of(tensor, "length");
     uint64_t offset = 0, length = 0;
     wi_onnx_beside *beside;
-    if (tensor->data_location != IN_OTHER_FILE) return WEFT_OK;
+    if (tensor->data_location != IN_OTHER_FILE) {
+        tensor->data_mapped = tensor->has_data_address && s->file->map.bytes > 0;
+        return WEFT_OK;
+    }
     if (!location || !location[0])
         return wi_onnx_error(
             WEFT_ERROR_FORMAT, "the data of '%s' is in another file, which has no name", name);
@@ -112,6 +115,7 @@ static weft_status find_data(const search *s, WiOnnx__TensorProto *tensor) {
     tensor->data_address = (uint64_t)(uintptr_t)(beside->map.data + offset);
     tensor->data_length = size ? length : beside->map.bytes - offset;
     tensor->data_kind = RAW_DATA;
+    tensor->data_mapped = beside->map.bytes > 0;
     return WEFT_OK;
 }
 
@@ -142,19 +146,6 @@ weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *plac
         for (size_t k = 0; k < file->model->functions[i]->n_node; k++)
             WI_TRY(search_node(&s, file->model->functions[i]->node[k]));
     return WEFT_OK;
-}
-
-static void forget(const wi_file_map *map, const WiOnnx__TensorProto *tensor) {
-    const unsigned char *const begin = (const unsigned char *)(uintptr_t)tensor->data_address;
-    if (begin >= map->data && begin < map->data + map->bytes)
-        wi_file_map_drop(map, begin, (size_t)tensor->data_length);
-}
-
-void wi_onnx_file_forget(const wi_onnx_file *file, const WiOnnx__TensorProto *tensor) {
-    if (!tensor->has_data_address) return;
-    if (file->map.bytes > 0) forget(&file->map, tensor);
-    for (const wi_onnx_beside *beside = file->beside; beside; beside = beside->next)
-        forget(&beside->map, tensor);
 }
 
 void wi_onnx_file_close_beside(wi_onnx_file *file) {

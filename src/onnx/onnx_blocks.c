@@ -35,12 +35,10 @@ static weft_tensor *crop(weft_tensor *x, int64_t *before, int64_t *after) {
 
 static weft_tensor *pad(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int64_t *before, int64_t *after, double value) {
-    static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
+    static const char *const names[] = {"constant", "reflect", "edge", "wrap", NULL};
     static const weft_pad_mode modes[] = {WEFT_PAD_CONSTANT, WEFT_PAD_REFLECT, WEFT_PAD_EDGE, WEFT_PAD_WRAP};
-    int mode = wi_onnx_attribute(node, "mode") ? 3 : 0;
-    while (mode > 0 && !wi_onnx_says(node, "mode", names[mode])) mode--;
-    if (mode == 0 && wi_onnx_attribute(node, "mode") && !wi_onnx_says(node, "mode", names[0]))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its mode is not supported");
+    const int mode = wi_onnx_need_choice(n, node, "mode", names);
+    if (mode < 0) return NULL;
     return weft_pad(crop(x, before, after), before, after, modes[mode], mode == 0 ? value : 0);
 }
 
@@ -105,9 +103,10 @@ static int64_t block_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor
 static weft_tensor *build_depth_to_space(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const int64_t b = x ? block_of(n, node, x) : 0;
-    const bool last = wi_onnx_says(node, "mode", "CRD");
+    const int mode = wi_onnx_need_choice(n, node, "mode", (const char *const[]){"DCR", "CRD", NULL});
+    const bool last = mode == 1;
     int64_t d[WEFT_MAX_RANK];
-    if (b == 0) return NULL;
+    if (b == 0 || mode < 0) return NULL;
     wi_onnx_dims(x, d);
     if (wi_onnx_fixed_size(x, 1) % (b * b) != 0 || wi_onnx_fixed_size(x, 1) == 0)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its blocks do not divide the channels");

@@ -47,3 +47,10 @@ int wi_onnx_axis_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x,
     wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there is no axis %lld", (long long)axis);
     return -1;
 }
+
+int wi_onnx_need_choice(wi_onnx_import *n, wi_onnx_node *node, const char *name, const char *const *texts) {
+    const int choice = wi_onnx_choice(node, name, texts);
+    if (texts[choice]) return choice;
+    wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this %s is not supported", name);
+    return -1;
+}

@@ -16,6 +16,9 @@ weft_tensor *wi_onnx_optional(wi_onnx_import *network, wi_onnx_node *node, size_
 bool wi_onnx_gives(wi_onnx_node *node, size_t index);
 /* The index of an attribute's text in a list that NULL ends: 0 without the attribute, the length of the list if it is none of these. */
 int wi_onnx_choice(wi_onnx_node *node, const char *name, const char *const *texts);
+/* wi_onnx_choice, but -1, with an error, if the text is none of these. */
+int wi_onnx_need_choice(
+    wi_onnx_import *network, wi_onnx_node *node, const char *name, const char *const *texts);
 /* The attribute `axis` of an op on x, counted from the first; -1, with an error: x does not have it. */
 int wi_onnx_axis_of(wi_onnx_import *network, wi_onnx_node *node, const weft_tensor *x, int64_t otherwise);
 

@@ -85,7 +85,6 @@ weft_tensor *wi_onnx_tensor_of(wi_onnx_import *n, wi_onnx_value *value) {
         value->tensor = wi_onnx_array(n, known);
     else if (value->stored)
         value->tensor = make_stored(n, value);
-    if (value->tensor && value->stored) wi_onnx_file_forget(n->file, value->stored);
     return value->tensor;
 }
 

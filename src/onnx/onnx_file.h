@@ -30,11 +30,10 @@ weft_status wi_onnx_file_open(wi_onnx_file *file, const char *path, const wi_onn
 weft_status wi_onnx_file_open_memory(
     wi_onnx_file *file, const void *data, size_t bytes, const wi_onnx_place *place);
 void wi_onnx_file_close(wi_onnx_file *file); /* also one that is {0} */
-/* Finds the data of tensors that is in other files. Called by the functions above. */
+/* Finds the data of tensors that is in other files, and notes which data is in mapped files. Called by the functions
+ * above. */
 weft_status wi_onnx_file_find_data(wi_onnx_file *file, const wi_onnx_place *place);
 void wi_onnx_file_close_beside(wi_onnx_file *file);
-/* Says that the data of a tensor has been read, so that mapped pages of it no longer count as memory of the process. */
-void wi_onnx_file_forget(const wi_onnx_file *file, const WiOnnx__TensorProto *tensor);
 
 /* ---- tensors ---- */
 

@@ -48,11 +48,8 @@ static weft_status build_nodes(wi_onnx_import *n) {
 
 weft_status wi_onnx_import_begin(
     wi_onnx_import *network, const wi_onnx_file *file, const weft_onnx_options *options) {
-    *network = (wi_onnx_import){.file = file,
-        .model = file->model,
-        .options = options,
-        .build_node = build_node,
-        .op_of = wi_onnx_op_of};
+    *network = (wi_onnx_import){
+        .model = file->model, .options = options, .build_node = build_node, .op_of = wi_onnx_op_of};
     wi_arena_init(&network->arena, file->arena.allocator);
     WI_TRY(wi_onnx_inline_model(network));
     WI_TRY(wi_onnx_register(network));

@@ -34,8 +34,7 @@ typedef struct wi_onnx_value {
 
 typedef struct wi_onnx_import {
     weft_graph *graph;
-    const wi_onnx_file *file;
-    const WiOnnx__ModelProto *model;  /* of the file, with its functions inlined */
+    const WiOnnx__ModelProto *model;  /* of a file, with its functions inlined */
     const weft_onnx_options *options; /* only during wi_onnx_import_build */
     int version;                      /* of the standard operator set */
     wi_arena arena;

@@ -192,16 +192,15 @@ static weft_tensor *multiply_blocks(
 /* x (blocks, rest...), index (n), source (n, rest...). */
 static weft_tensor *write_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
-    static const char name[] = "reduction";
-    if (wi_onnx_says(node, name, "add")) return weft_index_add(x, 0, index, source);
-    if (wi_onnx_says(node, name, "max"))
-        return weft_index_reduce(x, 0, index, source, WEFT_SCATTER_MAX, true);
-    if (wi_onnx_says(node, name, "min"))
-        return weft_index_reduce(x, 0, index, source, WEFT_SCATTER_MIN, true);
-    if (wi_onnx_says(node, name, "mul")) return multiply_blocks(n, node, x, index, source);
-    if (wi_onnx_attribute(node, name) && !wi_onnx_says(node, name, "none"))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "this reduction is not supported");
-    return weft_index_copy(x, 0, index, source);
+    static const char *const kinds[] = {"none", "add", "mul", "max", "min", NULL};
+    switch (wi_onnx_need_choice(n, node, "reduction", kinds)) {
+    case 0: return weft_index_copy(x, 0, index, source);
+    case 1: return weft_index_add(x, 0, index, source);
+    case 2: return multiply_blocks(n, node, x, index, source);
+    case 3: return weft_index_reduce(x, 0, index, source, WEFT_SCATTER_MAX, true);
+    case 4: return weft_index_reduce(x, 0, index, source, WEFT_SCATTER_MIN, true);
+    default: return NULL;
+    }
 }
 
 /* Flattens the index, and as many axes of the source, and gives the result the shape of x. */
@@ -262,7 +261,9 @@ static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) 
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its update or its axis does not fit to the cache");
     weft_tensor *index = wi_onnx_iota(n, source, axis, rank);
     if (first) index = weft_add(index, at_rank(first, 0, rank));
-    if (wi_onnx_says(node, "mode", "circular")) index = weft_remainder(index, weft_size(x, axis));
+    const int mode = wi_onnx_need_choice(n, node, "mode", (const char *const[]){"linear", "circular", NULL});
+    if (mode < 0) return NULL;
+    if (mode == 1) index = weft_remainder(index, weft_size(x, axis));
     wi_onnx_dims(source, dims);
     return write_along(n, node, x, axis, weft_expand(index, rank, dims), source);
 }

@@ -1,4 +1,5 @@
 /* Ops of ONNX on whole numbers, which are exact: division, powers, and ops on bits. */
+#include "onnx/onnx_build.h"
 #include "onnx/onnx_types.h"
 #include <math.h>
 
@@ -92,8 +93,10 @@ static weft_tensor *build_shift(wi_onnx_import *n, wi_onnx_node *node) {
     enum { BITS = 5, MOST = 30 };
     weft_tensor *const factor = power(weft_number(x, 2), weft_minimum_number(y, MOST), BITS);
     weft_tensor *const is_most = weft_greater_number(y, MOST);
-    if (wi_onnx_says(node, "direction", "RIGHT"))
-        return weft_where(is_most, weft_number(x, 0), divide_whole(x, factor));
+    const int direction =
+        wi_onnx_need_choice(n, node, "direction", (const char *const[]){"LEFT", "RIGHT", NULL});
+    if (direction < 0) return NULL;
+    if (direction == 1) return weft_where(is_most, weft_number(x, 0), divide_whole(x, factor));
     return wi_onnx_wrap(
         weft_where(is_most, weft_number(x, 0), weft_mul(x, factor)), wi_onnx_get_type(n, node, 0));
 }

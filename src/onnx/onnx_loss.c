@@ -1,18 +1,21 @@
 /* Losses of ONNX, and its steps of optimizers (domain ai.onnx.preview.training). */
-#include "onnx/onnx_types.h"
-#include <string.h>
+#include "onnx/onnx_build.h"
 
 /* The losses, in the shape of the labels. */
 static weft_tensor *build_class_loss(wi_onnx_import *n, wi_onnx_node *node) {
     const bool takes_logits = node->op_type[0] == 'S';
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const labels = wi_onnx_get(n, node, 1);
     const WiOnnx__AttributeProto *const ignored = wi_onnx_attribute(node, "ignore_index");
-    const weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT,
-        .reduction = wi_onnx_says(node, "reduction", "none")  ? WEFT_LOSS_NONE
-                     : wi_onnx_says(node, "reduction", "sum") ? WEFT_LOSS_SUM
-                                                              : WEFT_LOSS_MEAN,
+    static const weft_loss_reduction reductions[] = {WEFT_LOSS_MEAN, WEFT_LOSS_SUM, WEFT_LOSS_NONE};
+    const int64_t label = wi_onnx_whole(node, "ignore_index", 0);
+    const int reduction =
+        wi_onnx_need_choice(n, node, "reduction", (const char *const[]){"mean", "sum", "none", NULL});
+    if (reduction < 0) return NULL;
+    if (label < INT32_MIN || label > INT32_MAX)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its ignore_index does not fit into i32");
+    const weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT, .reduction = reductions[reduction],
         .class_weights = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL, .ignore = ignored != NULL,
-        .ignored_label = (int32_t)wi_onnx_whole(node, "ignore_index", 0)};
+        .ignored_label = (int32_t)label};
     if (n->status != WEFT_OK) return NULL;
     if (takes_logits && node->n_output > 1 && node->output[1][0])
         wi_onnx_set(n, node, 1, weft_log_softmax(x, weft_tensor_rank(x) > 1 ? 1 : 0));
@@ -109,13 +112,16 @@ static weft_tensor *build_momentum(wi_onnx_import *n, wi_onnx_node *node) {
     step s;
     if (!read_step(&s, n, node, 1)) return NULL;
     const double alpha = real_of(&s, "alpha", 0), beta = real_of(&s, "beta", 1);
+    const int mode =
+        wi_onnx_need_choice(n, node, "mode", (const char *const[]){"standard", "nesterov", NULL});
+    if (mode < 0) return NULL;
     weft_tensor *const factor =
         weft_where(weft_greater_number(s.steps, 0), weft_number(s.steps, beta), weft_number(s.steps, 1));
     for (size_t i = 0; i < s.count; i++) {
         weft_tensor *const g = penalised(&s, i), *const v = part(&s, 2, i);
         if (!g || !v) return NULL;
         weft_tensor *const new_v = weft_add(weft_mul_number(v, alpha), weft_mul(factor, g));
-        weft_tensor *const move = wi_onnx_says(node, "mode", "nesterov") ? mix(1, g, alpha, new_v) : new_v;
+        weft_tensor *const move = mode == 1 ? mix(1, g, alpha, new_v) : new_v;
         put(&s, 0, i, weft_sub(part(&s, 0, i), weft_mul(s.rate, move)));
         put(&s, 1, i, new_v);
     }

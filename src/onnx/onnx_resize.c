@@ -164,19 +164,19 @@ static bool read_axes(resizing *r, wi_onnx_import *n, wi_onnx_node *node, const 
 
 /* ---- weights ---- */
 
-/* The position in x of element `to` of the result. Factors that do not give a whole size divide in f32, as ONNX Runtime does: which
- * element is the nearest one depends on it. */
+/* The position in x of element `to` of the result. ONNX Runtime computes in f32 with factors that do not give
+ * a whole size, and with regions: which element is the nearest one depends on it. */
 static double position(const resizing *r, const axis *a, int64_t to) {
     const double o = (double)to, from = (double)a->from, size = a->exact ? (double)a->to : a->scale * from;
     const float factor = (float)a->scale, part = (float)(o + 0.5) / factor,
-                offset = 0.5f * (float)from * (1 - (float)a->to / (factor * (float)from));
+                offset = 0.5f * (float)from * (1 - (float)a->to / (factor * (float)from)),
+                first = (float)a->begin * (float)(from - 1),
+                region = (float)(a->end - a->begin) * (float)(from - 1);
     const double centre = a->exact ? (o + 0.5) * from / size - 0.5 : (double)(part - 0.5f);
     switch (r->place) {
     case ALIGN_CORNERS: return size == 1 ? 0 : o * (from - 1) / (size - 1);
     case ASYMMETRIC: return a->exact ? o * from / size : (double)((float)o / factor);
-    case CROP:
-        return a->begin * (from - 1) + (size == 1 ? (a->end - a->begin) * (from - 1) / 2
-                                                  : o * (a->end - a->begin) * (from - 1) / (size - 1));
+    case CROP: return (double)(first + (size == 1 ? region / 2 : (float)o * region / (float)(size - 1)));
     case PYTORCH_HALF_PIXEL: return size == 1 ? -0.5 : centre;
     case HALF_PIXEL_SYMMETRIC: return a->exact ? centre : (double)(offset + part - 0.5f);
     case TF_HALF_PIXEL: return centre + 0.5;

@@ -125,23 +125,32 @@ weft_status wi_onnx_tensor_read(
     return WEFT_OK;
 }
 
+static weft_status write_element(
+    void *written, const elements *e, size_t i, const WiOnnx__TensorProto *tensor) {
+    const double value = element_at(e, i);
+    if (e->type->dtype == WEFT_F32) WI_TRY(check_f32(tensor, i, value));
+    if (e->type->dtype == WEFT_I32 && !(value >= INT32_MIN && value <= INT32_MAX))
+        return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
+            "'%.80s': element %zu is %.0f, which does not fit into i32", name_of(tensor), i, value);
+    wi_format_of(e->type->dtype)->put(written, i, value);
+    return WEFT_OK;
+}
+
+/* In parts, so that of a large tensor of a mapped file only one part is in memory twice. */
 weft_status wi_onnx_tensor_write(void *written, const WiOnnx__TensorProto *tensor) {
+    enum { PART = 1 << 22 };
     wi_onnx_numbers shape;
     elements e;
     WI_TRY(read_shape(&shape, tensor));
     WI_TRY(find_elements(&e, tensor, shape.count));
-    const wi_format *const format = wi_format_of(shape.dtype);
-    if (tensor->data_type == WI_ONNX_FLOAT) {
-        if (shape.count > 0) memcpy(written, e.data, shape.count * sizeof(float));
-        return WEFT_OK;
-    }
-    for (size_t i = 0; i < shape.count; i++) {
-        const double value = element_at(&e, i);
-        if (shape.dtype == WEFT_F32) WI_TRY(check_f32(tensor, i, value));
-        if (shape.dtype == WEFT_I32 && !(value >= INT32_MIN && value <= INT32_MAX))
-            return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
-                "'%.80s': element %zu is %.0f, which does not fit into i32", name_of(tensor), i, value);
-        format->put(written, i, value);
+    for (size_t begin = 0; begin < shape.count; begin += PART) {
+        const size_t end = shape.count - begin < PART ? shape.count : begin + PART, count = end - begin;
+        const unsigned char *const from = e.data + begin / e.shared * e.word;
+        if (tensor->data_type == WI_ONNX_FLOAT)
+            memcpy((float *)written + begin, from, count * sizeof(float));
+        else
+            for (size_t i = begin; i < end; i++) WI_TRY(write_element(written, &e, i, tensor));
+        if (tensor->data_mapped) wi_file_map_drop(from, count / e.shared * e.word);
     }
     return WEFT_OK;
 }

@@ -23,7 +23,7 @@ enum {
     PATH = 1024,
     NAME = 256,
     CASES = 2048,
-    FEWEST_RIGHT = 600,
+    FEWEST_RIGHT = 940,
     TOGETHER = 32,
     PREFIXES = 60,
     CHANGES = 200
@@ -262,20 +262,22 @@ static void try_case(int counts[3], const char *folder) {
 
 /* ---- the cases ---- */
 
-/* Cases that are left out, and why. */
+/* Cases that are left out, and why; old: only those of Debian. */
 static const struct {
     const char *pattern, *reason;
-} left_out[] = {{"test_hannwindow*", "version 1.12 computes with 3.1415 for pi"},
-    {"test_blackmanwindow*", "version 1.12 computes with 3.1415 for pi"},
-    {"test_averagepool_2d_ceil_last_window*", "its numbers have four digits"},
-    {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN"},
-    {"test_training_dropout*", "random numbers"}, {"test_operator_add*", "numbers beyond f32"},
-    {"test_adam_multiple", "the case's epsilon is not in its file"},
-    {"test_qlinearmatmul_?D_int8_*", "the case's numbers wrap around, where ONNX's text says saturate"}};
+    bool old;
+} left_out[] = {{"test_[bh]*nwindow", "its pi has five digits", true},
+    {"test_[bh]*nwindow_symmetric", "its pi has five digits", true},
+    {"test_averagepool_2d_ceil_last_window*", "its numbers have four digits", false},
+    {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN", false},
+    {"test_training_dropout*", "random numbers", false}, {"test_operator_add*", "numbers beyond f32", false},
+    {"test_adam_multiple", "the case's epsilon is not in its file", false},
+    {"test_qlinearmatmul_?D_int8_*", "the case's numbers wrap around, where ONNX's text says saturate",
+        false}};
 
 static bool is_left_out(const char *name) {
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-        if (fnmatch(left_out[i].pattern, name, 0) == 0) {
+        if (fnmatch(left_out[i].pattern, name, 0) == 0 && !(left_out[i].old && getenv("WEFT_ONNX_ROOT"))) {
             print_message("%s: left out: %s\n", name, left_out[i].reason);
             return true;
         }

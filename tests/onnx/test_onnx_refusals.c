@@ -4,6 +4,7 @@
 #endif
 #include "support/fixture.h"
 #include "support/onnx_bytes.h"
+#include "support/scratch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,23 @@ static void test_hostile(void **state) {
     assert_int_not_equal(try_load(NULL), WEFT_OK);
 }
 
+/* Fields that only Weft writes say where data lies; those of a file are dropped. */
+static void test_private_fields(void **state) {
+    enum { ADDRESS = 1001, LENGTH, KIND };
+    (void)state;
+    const size_t model = begin_network(), tensor = onnx_begin(&file, 5);
+    onnx_put_whole(&file, 1, 4);
+    onnx_put_whole(&file, 2, 1);
+    onnx_put_text(&file, 8, "b");
+    onnx_put_whole(&file, ADDRESS, 64);
+    onnx_put_whole(&file, LENGTH, 16);
+    onnx_put_whole(&file, KIND, 9);
+    onnx_end(&file, tensor);
+    onnx_node(&file, "Add", "x b", "y");
+    onnx_end_model(&file, model);
+    assert_weft_fails(WEFT_ERROR_FORMAT, try_load(NULL), "'b' has 0 bytes of data, but its shape needs 16");
+}
+
 /* Millions of empty messages take more memory than their bytes justify. */
 static void test_many_messages(void **state) {
     enum { BYTES = 8 << 20 };
@@ -288,10 +306,40 @@ static void test_arguments(void **state) {
     weft_graph_release(graph);
 }
 
+/* Each allocation of a load may fail: the load is then an error, and nothing leaks. */
+static void test_memory(void **state) {
+    scratch_allocator allocator;
+    weft_onnx_model *model = NULL;
+    weft_graph *graph;
+    weft_status loaded = WEFT_ERROR_MEMORY;
+    (void)state;
+    write_layer("batch 4");
+    scratch_allocator_init(&allocator, -1);
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks});
+    for (long k = 0; loaded != WEFT_OK; k++) {
+        assert_weft_ok(weft_graph_create(&graph, context));
+        const long live = allocator.live;
+        allocator.fail_after = allocator.made + k;
+        loaded = weft_onnx_load_from_memory(&model, graph, file.data, file.length, NULL);
+        allocator.fail_after = -1;
+        if (loaded != WEFT_OK) {
+            assert_int_equal(loaded, WEFT_ERROR_MEMORY);
+            assert_null(model);
+            assert_true(k < 1000 && allocator.live >= live);
+        }
+        weft_onnx_model_release(model);
+        weft_graph_release(graph);
+    }
+    weft_context_release(context);
+    assert_int_equal(allocator.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside), cmocka_unit_test(test_operators),
         cmocka_unit_test(test_attributes), cmocka_unit_test(test_names), cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_many_messages),
-        cmocka_unit_test(test_arguments)};
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_private_fields),
+        cmocka_unit_test(test_many_messages), cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_memory)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
