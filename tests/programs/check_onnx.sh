@@ -7,6 +7,7 @@ here=$(dirname "$0")
 cases=/usr/share/libonnx-testdata/data/pytorch-converted
 [ -r $cases/test_Linear/model.onnx ] || { echo "skipped: libonnx-testdata is not installed"; exit 77; }
 command -v python3 >/dev/null || { echo "skipped: python3 is not installed"; exit 77; }
+"$weft" onnx 2>&1 | grep -q "built without ONNX" && { echo "skipped: there is no ONNX in this build"; exit 77; }
 file=$cases/test_Linear/model.onnx
 bad=0
 rm -rf "$work"
