@@ -1,5 +1,5 @@
 /* A network is saved as an ONNX file, loaded from memory into another graph, looked at, and computes the same there.
- * Usage: example_onnx [FILE.onnx] */
+ * Usage: example_onnx [FILE.onnx], where the file is kept; without it, it is removed. */
 #include <math.h>
 #include <stdio.h>
 #include <weft/onnx.h>
@@ -73,6 +73,7 @@ int main(int argc, char **argv) {
     if (!status) status = load(context, path, &column, again);
     if (status) fprintf(stderr, "example_onnx: %s\n", weft_last_error());
     weft_context_release(context);
+    if (argc <= 1) remove(path);
     for (int i = 0; !status && i < BATCH; i++)
         for (int k = 0; k < CLASSES; k++)
             if (fabsf(first[i][k] - again[i][k]) > 1e-5f)
