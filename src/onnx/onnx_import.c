@@ -9,10 +9,10 @@ static weft_tensor *build(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_o
 
 /* An error of the graph, or an attribute that was read as another type than it has. */
 static void check_node(wi_onnx_import *n, wi_onnx_node *node) {
-    const weft_status status = weft_graph_status(n->graph);
     const char *const wrong = wi_onnx_wrong_attribute(node);
-    if (n->status == WEFT_OK && wrong)
-        wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "the attribute '%.80s' has the wrong type", wrong);
+    if (n->status != WEFT_OK) return; /* the line names the inner node of a subgraph already */
+    if (wrong) wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "the attribute '%.80s' has the wrong type", wrong);
+    const weft_status status = weft_graph_status(n->graph);
     if (n->status == WEFT_OK && status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
 }
 

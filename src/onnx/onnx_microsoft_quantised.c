@@ -2,6 +2,7 @@
  * followed by its scale and its zero point. */
 #include "onnx/onnx_build.h"
 #include "onnx/onnx_quantised.h"
+#include "onnx/onnx_recurrent.h"
 #include <string.h>
 
 /* Input `index`, whose scale and zero point follow, as floats. */
@@ -95,9 +96,31 @@ static weft_tensor *build_dynamic_matmul(wi_onnx_import *n, wi_onnx_node *node) 
     return a && b ? plus_bias(n, node, weft_matmul(as_stored(a), b), 4) : NULL;
 }
 
+/* Scales or zero points (directions), or (directions, 4 · hidden), in a shape that broadcasts to (directions, n, 4 · hidden). */
+static weft_tensor *over_gates(weft_tensor *v) {
+    v = weft_cast(weft_unsqueeze(v, 1), WEFT_F32);
+    return weft_tensor_rank(v) == 2 ? weft_unsqueeze(v, 2) : v;
+}
+
+/* Weights (directions, n, 4 · hidden) of 8 bits as those that an LSTM has: (directions, 4 · hidden, n). */
+static weft_tensor *gates_of(wi_onnx_import *n, wi_onnx_node *node, size_t index, size_t scale) {
+    weft_tensor *const q = wi_onnx_get(n, node, index), *const by = wi_onnx_get(n, node, scale),
+                       *const zero = wi_onnx_get(n, node, scale + 1);
+    if (!q || !by || !zero) return NULL;
+    return weft_swap_axes(weft_mul(weft_sub(weft_cast(q, WEFT_F32), over_gates(zero)), over_gates(by)), 1, 2);
+}
+
+/* x has the values of 8 bits. The states keep all their bits, of which ONNX Runtime leaves 8 in each step. */
+static weft_tensor *build_lstm(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const w = gates_of(n, node, 1, 8),
+                       *const r = gates_of(n, node, 2, 10);
+    return x && w && r ? wi_onnx_build_scan(n, node, 'L', as_stored(x), w, r) : NULL;
+}
+
 const wi_onnx_op wi_onnx_microsoft_quantised_ops[] = {{"QLinearAdd", .build = build_two},
     {"QLinearMul", .build = build_two}, {"QLinearSigmoid", .build = build_one},
     {"QLinearLeakyRelu", .build = build_one}, {"QLinearAveragePool", .build = build_pool},
     {"QLinearGlobalAveragePool", .build = build_pool}, {"QLinearConcat", .build = build_concat},
     {"MatMulIntegerToFloat", .build = build_integer_matmul},
-    {"DynamicQuantizeMatMul", .build = build_dynamic_matmul}, {0}};
+    {"DynamicQuantizeMatMul", .build = build_dynamic_matmul}, {"DynamicQuantizeLSTM", .build = build_lstm},
+    {0}};

@@ -65,8 +65,8 @@ static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *n
     return true;
 }
 
-static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
-    const char kind = node->op_type[0];
+/* The weights s->w and s->r are given, and so is s->x. */
+static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node, char kind) {
     static const char *const ways[] = {"forward", "reverse", "bidirectional", NULL};
     const int way = wi_onnx_choice(node, "direction", ways);
     *s = (wi_onnx_scan){.gates = kind == 'L'   ? 4
@@ -82,9 +82,9 @@ static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
         .batch_first = wi_onnx_whole(node, "layout", 0) != 0,
         .after = wi_onnx_whole(node, "linear_before_reset", 0) != 0,
         .coupled = wi_onnx_whole(node, "input_forget", 0) != 0,
-        .x = wi_onnx_get(n, node, 0),
-        .w = wi_onnx_get(n, node, 1),
-        .r = wi_onnx_get(n, node, 2),
+        .x = s->x,
+        .w = s->w,
+        .r = s->r,
         .bias = wi_onnx_optional(n, node, 3),
         .lengths = wi_onnx_optional(n, node, 4),
         .h = wi_onnx_optional(n, node, 5),
@@ -129,11 +129,11 @@ static bool scans(const wi_onnx_scan *s) {
     return usual;
 }
 
-/* y (T, directions, N, H), h and c (directions, N, H); with layout 1 (N, T, directions, H) and (N, directions, H). */
-static weft_tensor *build_recurrent(wi_onnx_import *n, wi_onnx_node *node) {
-    wi_onnx_scan s;
+weft_tensor *wi_onnx_build_scan(
+    wi_onnx_import *n, wi_onnx_node *node, char kind, weft_tensor *x, weft_tensor *w, weft_tensor *r) {
+    wi_onnx_scan s = {.x = x, .w = w, .r = r};
     weft_tensor *y[2], *h[2], *c[2];
-    if (!read_scan(&s, n, node)) return NULL;
+    if (!x || !w || !r || !read_scan(&s, n, node, kind)) return NULL;
     const bool scanned = scans(&s);
     const int64_t steps = wi_onnx_fixed_size(s.x, s.batch_first ? 1 : 0);
     if (!scanned && (steps < 1 || steps > WI_ONNX_MOST_STEPS))
@@ -149,6 +149,12 @@ static weft_tensor *build_recurrent(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_set(n, node, 1, weft_stack(h, count, s.batch_first));
     if (s.gates == 4) wi_onnx_set(n, node, 2, weft_stack(c, count, s.batch_first));
     return weft_stack(y, count, s.batch_first ? 2 : 1);
+}
+
+static weft_tensor *build_recurrent(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const w = wi_onnx_get(n, node, 1),
+                       *const r = wi_onnx_get(n, node, 2);
+    return wi_onnx_build_scan(n, node, node->op_type[0], x, w, r);
 }
 
 const wi_onnx_op wi_onnx_recurrent_ops[] = {

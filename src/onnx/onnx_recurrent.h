@@ -30,4 +30,10 @@ bool wi_onnx_find_activation(wi_onnx_activation *activation, const char *name, s
 /* One direction, with a node for each step: y (T, N, H), or (N, T, H) if the batch is first; h and c (N, H). */
 weft_recurrent wi_onnx_unroll(const wi_onnx_scan *scan, int direction, int64_t steps);
 
+/* The outputs of a node of an LSTM (kind 'L'), GRU ('G') or RNN ('R') over x, with weights w and r as ONNX's LSTM has them. Returns the
+ * first, y (T, directions, N, H), and sets h and c (directions, N, H); with layout 1 these are (N, T, directions, H) and
+ * (N, directions, H). */
+weft_tensor *wi_onnx_build_scan(
+    wi_onnx_import *network, wi_onnx_node *node, char kind, weft_tensor *x, weft_tensor *w, weft_tensor *r);
+
 #endif
