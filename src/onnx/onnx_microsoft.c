@@ -93,8 +93,9 @@ static weft_tensor *build_embed_norm(wi_onnx_import *n, wi_onnx_node *node) {
         places ? weft_embedding_with(place_table, places)
                : weft_slice(place_table, 0, 0, weft_tensor_dimension(words, 1)));
     if (segments) sum = weft_add(sum, weft_embedding_with(segment_table, segments));
-    wi_onnx_set(n, node, 2, sum);
-    return wi_onnx_layer_norm(n, node, sum, weight, bias);
+    weft_tensor *const y = wi_onnx_layer_norm(n, node, sum, weight, bias);
+    wi_onnx_set(n, node, 2, sum); /* where other norms give 1 / the deviation */
+    return y;
 }
 
 /* ---- attention ---- */

@@ -232,13 +232,38 @@ static void test_functions(void **state) {
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "too many nodes");
 }
 
-/* ---- loops ---- */
+/* ---- branches and loops ---- */
 
-static size_t begin_body(void) {
+static size_t begin_body(const char *name) {
     const size_t attribute = onnx_begin(&file, 5);
-    onnx_put_text(&file, 1, "body");
+    onnx_put_text(&file, 1, name);
     onnx_put_whole(&file, 20, 5);
     return attribute;
+}
+
+/* An error of a graph's op in a branch names the branch's node, not only the If. */
+static void test_branches(void **state) {
+    (void)state;
+    for (int64_t condition = 0; condition < 2; condition++) {
+        const size_t model = onnx_begin_model(&file);
+        onnx_input(&file, "x", "2 3");
+        onnx_input(&file, "other", "4 5");
+        onnx_wholes(&file, "condition", "", &condition);
+        const size_t node = onnx_begin_node(&file, "If", "condition", "y");
+        for (int branch = 0; branch < 2; branch++) {
+            const size_t attribute = begin_body(branch == 0 ? "else_branch" : "then_branch"),
+                         graph = onnx_begin(&file, 6);
+            onnx_node(&file, branch == 0 ? "Add" : "MatMul", "x other", "sum");
+            onnx_output(&file, "sum");
+            onnx_end(&file, graph);
+            onnx_end(&file, attribute);
+        }
+        onnx_end(&file, node);
+        onnx_output(&file, "y");
+        onnx_end_model(&file, model);
+        assert_weft_fails(
+            WEFT_ERROR_SHAPE, try_load(), condition ? "'the_MatMul' (MatMul)" : "'the_Add' (Add)");
+    }
 }
 
 /* A loop of `turns`, "-" for any number, in a loop in a loop ...: the innermost adds the number of the turn to v. */
@@ -246,7 +271,7 @@ static void put_loop(int depth, const char *turns, const char *in, const char *o
     char inputs[64], inner[] = {(char)('a' + depth), 0}, result[] = {(char)('A' + depth), 0};
     snprintf(inputs, sizeof inputs, "%s - %s", turns, in);
     const size_t node = onnx_begin_node(&file, "Loop", inputs, out);
-    const size_t attribute = begin_body(), graph = onnx_begin(&file, 6);
+    const size_t attribute = begin_body("body"), graph = onnx_begin(&file, 6);
     char number[] = {'i', (char)('0' + depth), 0}, goes[] = {'c', (char)('0' + depth), 0},
          on[] = {'o', (char)('0' + depth), 0};
     onnx_input_typed(&file, number, 7, "");
@@ -299,7 +324,7 @@ static void put_trained_loop(const char *in, const char *out, const char *matrix
     for (int k = 0; k < 4; k++) snprintf(names[k], sizeof names[k], "%s%d", kinds[k], is_outer);
     snprintf(inputs, sizeof inputs, "turns - %s", in);
     const size_t node = onnx_begin_node(&file, "Loop", inputs, out);
-    const size_t attribute = begin_body(), body = onnx_begin(&file, 6);
+    const size_t attribute = begin_body("body"), body = onnx_begin(&file, 6);
     onnx_input_typed(&file, names[0], 7, "");
     onnx_input_typed(&file, names[1], 9, "");
     onnx_input(&file, names[2], "2 3");
@@ -341,7 +366,7 @@ static void test_weights(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_open_numbers), cmocka_unit_test(test_open_sizes),
-        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_functions), cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_weights)};
+        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_functions), cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_loops), cmocka_unit_test(test_weights)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

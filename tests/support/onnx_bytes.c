@@ -38,6 +38,11 @@ void onnx_put_whole(onnx_bytes *b, int field, int64_t value) {
     put_varint(b, (uint64_t)value);
 }
 
+void onnx_put_real(onnx_bytes *b, int field, float value) {
+    put_varint(b, (uint64_t)field << 3 | 5);
+    put(b, &value, sizeof value);
+}
+
 size_t onnx_begin(onnx_bytes *b, int field) {
     put_varint(b, (uint64_t)field << 3 | 2);
     put(b, "\0\0\0\0", LENGTH_BYTES);

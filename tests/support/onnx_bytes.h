@@ -15,6 +15,7 @@ typedef struct onnx_bytes {
 void onnx_put_text(onnx_bytes *b, int field, const char *text);
 void onnx_put_bytes(onnx_bytes *b, int field, const void *bytes, size_t count);
 void onnx_put_whole(onnx_bytes *b, int field, int64_t value);
+void onnx_put_real(onnx_bytes *b, int field, float value);
 /* A message within the message: what is put until onnx_end belongs to it. */
 size_t onnx_begin(onnx_bytes *b, int field);
 void onnx_end(onnx_bytes *b, size_t begun);
