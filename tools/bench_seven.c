@@ -184,7 +184,7 @@ static void print_heading(const bench_state *bench) {
 }
 
 static weft_status print_figure(const bench_state *bench, const bench_model *model, const bench_figure *f) {
-    printf("%-13s%-10s%6lld%11.2f%11.2f%11.0f%9.0f%9.1f%6.0f%%%7.1f%7.0f%%%10.1f%10zu\n",
+    printf("%-12s %-10s%6lld%11.2f%11.2f%11.0f%9.0f%9.1f%6.0f%%%7.1f%7.0f%%%10.1f%10zu\n",
         model->network->name, mode_of(model), (long long)model->batch, 1e3 * f->median, 1e3 * f->least,
         1e3 * f->first, 1e3 * model->plan_seconds, f->info.flops / f->median * 1e-9,
         100 * f->info.flops / f->median / f->peak, f->info.bytes_moved / f->median * 1e-9, 100 * roofline(f),
