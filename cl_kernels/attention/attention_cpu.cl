@@ -14,13 +14,13 @@
  *                 +-----------+
  *           d
  *         +----+  +-----------+
- * 13   | k  |  |    S T    |   each step of d: 2 vectors of q T, 13 broadcasts of k, 26 multiply-adds into keys  |    |  |           |
- * registers; multiply_rows and multiply_columns compute all other products alike
+ *    13   | k  |  |    S T    |   each step of d: 2 vectors of q T, 13 broadcasts of k, 26 multiply-adds into
+ *   keys  |    |  |           |   registers; multiply_rows and multiply_columns compute all other products alike
  *         +----+  +-----------+
  *
  * forward: an item computes WEFT_QUERIES queries of one n, and visits all blocks of WEFT_KEYS keys. backward: an item has a range of keys
- * of one n, and visits all queries. It alone computes dk and dv of its range. If there are several ranges, each has a dq in scratch memory,
- * and the kernel `sum` adds these.
+ * of one n, and visits all queries. It alone computes dk and dv of its range. If there are several ranges, each range has a dq in scratch
+ * memory, and the kernel `sum` adds the dq of all ranges.
  *
  * WEFT_ENGINE: 1 if a matrix engine computes the products in bf16 (attention_engine_cpu.clh), 0 if the vector units compute them in f32
  * (attention_units_cpu.clh).
@@ -39,8 +39,8 @@
 
 #include "attention_exp2.clh"
 
-/* The blocks of a work-item of the gradient. scores: S, then P, then dS. gradients: dP; before that P times the factors of dropout.
- * log_sums, inner: lse and rowsum(dy y) of each query. */
+/* The blocks of a work-item of the gradient. `scores` has S, then P, then dS. `gradients` has P times the factors of dropout, then dP.
+ * `log_sums` and `inner` have lse and rowsum(dy y) of each query. */
 typedef struct weft_attention_blocks {
     float *q, *q_transposed, *dy, *dy_transposed, *dq, *keys, *values, *dk, *dv, *scores, *gradients,
         *factors;
@@ -57,8 +57,8 @@ typedef struct weft_attention_blocks {
 #endif
 
 /* WEFT_DROP: 1 if weights are dropped, with the random numbers of weft_dropout for a tensor (n, Lq, Lk). The factors multiply the weights
- * after the sum of a row was taken, so lse does not depend on them; the gradient multiplies P in dv and dP by them. first_head: heads of
- * the tensor before the first one of this launch. */
+ * after the sum of a row was taken, so lse does not depend on them; the gradient multiplies P in dv and dP by them. `first_head` is the
+ * number of heads of the tensor before the first one of this launch. */
 #if WEFT_DROP
 #define WEFT_DROP_PARAMETERS                                                                                 \
     , int first_head, float drop, float kept, int stream, uint seed0, uint seed1, uint run
@@ -66,7 +66,8 @@ typedef struct weft_attention_blocks {
 #define WEFT_DROP_PARAMETERS
 #endif
 
-/* The floats of a row of every block in private memory: an odd number of cache lines, so that rows do not map to the same cache sets. */
+/* The number of floats from one row to the next in every block in private memory: an odd number of cache lines, so that rows do not map to
+ * the same cache sets. */
 #if WEFT_WIDTH > WEFT_QUERIES
 #define WEFT_PITCH (WEFT_WIDTH + 16)
 #else
@@ -185,7 +186,7 @@ static inline void WEFT_NAME(fetch_queries)(const weft_attention_blocks *to, __g
     }
 }
 
-/* P from S and lse. */
+/* Computes P from S and lse. */
 static inline void WEFT_NAME(weights)(const weft_attention_blocks *blocks, int nk) {
     float16 *scores = (float16 *)blocks->scores, *log_sums = (float16 *)blocks->log_sums;
     for (int j = 0; j < nk; j++) {
@@ -241,8 +242,8 @@ static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *block
         ((float16 *)blocks->dk)[i] = ((float16 *)blocks->dv)[i] = 0.0f;
 }
 
-/* Work-item (range of keys, n). result: memory with dk and dv at their offsets; dq: the same memory, or scratch memory with one dq for each
- * range. y: the forward pass's packed result. */
+/* Work-item (range of keys, n). `result` is memory with dk and dv at their offsets. `dq` is the same memory, or scratch memory with one dq
+ * for each range. `y` is the packed result of the forward pass. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,

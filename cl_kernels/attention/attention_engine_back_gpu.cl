@@ -16,8 +16,8 @@
 
 #ifndef WEFT_ATTENTION_ENGINE_LINE
 #define WEFT_ATTENTION_ENGINE_LINE
-/* Sets the lines, a line being the logarithm and the inner product of a query, of `count` queries from `first` on; for a query that does
- * not exist, to values for which its weights are zero. */
+/* The line of a query is a pair: its logarithm lse and its inner product rowsum(dy y). Sets `lines` to the lines of `count` queries from
+ * `first` on. The line of a query that does not exist has values with which all its weights are zero. */
 __attribute__((always_inline)) static inline void weft_head_lines(__local float2 *lines,
     __global const float *logs, __global const float *inner, int first, int queries, int count, uint item) {
     const int query = first + (int)item;
@@ -37,7 +37,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(first_lines)(__local
 }
 
 /* Computes the weights (dv) or the gradients of the scores (dq, dk) from a lane's scores, and stores them in the tile, from the lane's
- * first score on. products: the products of rows and others of dy and v; rows, others: lines; bits, kept: see WEFT_HEAD_KEPT. */
+ * first score on. `products` has the products of the rows and others of dy and v. `rows` and `others` point to lines. WEFT_HEAD_KEPT sets
+ * `bits`. */
 __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local ushort *weights,
     float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
     float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *rows,
@@ -53,7 +54,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
             (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);)
 }
 
-/* Reads the next block of others_1 (second) or others_2 of the kernel below, from row `other` on, into registers. */
+/* Reads a block of the kernel's operand others_1 (if `second`) or others_2 (otherwise), from row `other` on, into the registers `next`. */
 #define WEFT_HEAD_FETCH_OTHERS(second, other, item)                                                          \
     WEFT_NAME(fetch_others)                                                                                  \
     (next, (second) ? others_1 + (other)*others_1_row : others_2 + (other)*others_2_row,                     \
@@ -106,7 +107,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_HEAD_SCORE(scores, rows, second, others)
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        /* The pairs are not read during a product, which needs the registers: rounding follows each read. */
+        /* The pairs are read only now, because a product needs the registers. Each pair is rounded as soon as it is read. */
         uint4 pairs[WEFT_HEAD_QUADS];
         WEFT_NAME(fetch_pairs)
         (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,

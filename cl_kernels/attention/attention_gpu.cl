@@ -33,9 +33,10 @@
 #define WEFT_ATTENTION_DOWN   (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_LANES)
 #define WEFT_ATTENTION_ROWS   (4 * WEFT_ATTENTION_DOWN)
 #define WEFT_ATTENTION_OTHERS (4 * WEFT_ATTENTION_LANES)
-/* Local memory, in quads. During the scores, two buffers of a step: for each number of the width the quads of the rows, and those of the
- * others. The pitches have one quad more, so that neighbouring items use different banks. Later the same memory has the weights, which for
- * each of the others are those of the rows, and behind them two chunks. SHARED: a quad of each item at the end, for the maxima of lanes. */
+/* Local memory, in quads. While scores are computed, two buffers of one step each: for each number of the width, the quads of the rows and
+ * those of the others. A pitch has one quad more, so that neighbouring items use different banks. Later the same memory has the weights
+ * (for each of the others a weight of each row), then two chunks. SHARED: where one quad for each item begins, at the end, for maxima of
+ * lanes. */
 #define WEFT_ATTENTION_PITCH        (WEFT_ATTENTION_DOWN + 1)
 #define WEFT_ATTENTION_OPITCH       (WEFT_ATTENTION_LANES + 1)
 #define WEFT_ATTENTION_BUFFER       (WEFT_ATTENTION_STEP * (WEFT_ATTENTION_PITCH + WEFT_ATTENTION_OPITCH))
@@ -45,7 +46,7 @@
     WEFT_ATTENTION_LARGER(                                                                                   \
         WEFT_ATTENTION_WEIGHTS + 2 * WEFT_ATTENTION_CHUNK, 2 * WEFT_ATTENTION_BUFFER + WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_SHARED (WEFT_ATTENTION_POOL - WEFT_ATTENTION_GROUP)
-/* How many numbers an item copies: of a step's rows, of a step's others, of a chunk. */
+/* How many numbers an item copies of a step's rows, of a step's others, and of a chunk. */
 #define WEFT_ATTENTION_ROW_COPIES   (WEFT_ATTENTION_ROWS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_OTHER_COPIES (WEFT_ATTENTION_OTHERS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_CHUNK_COPIES (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_GROUP)
@@ -101,7 +102,7 @@ static inline float4 weft_attention_pick(__global const float *from, int4 at) {
     return (float4)(from[at.x], from[at.y], from[at.z], from[at.w]);
 }
 
-/* The number of a block at `from` with offset `at`; 0 if `there` is 0. */
+/* The number at from[at], or 0 if `there` is 0; the function then reads from[0]. */
 static inline float weft_attention_number(__global const float *from, int at, int there) {
     const float number = from[there ? at : 0];
     return there ? number : 0.0f;
@@ -117,7 +118,7 @@ static inline float weft_attention_number(__global const float *from, int at, in
         (tile)[3] = (float4)((tile)[3].yzw, (column).w);                                                     \
     }
 
-/* Adds to the sums of four rows: the number of each row times the vector v. */
+/* For four rows: adds the row's number times the vector v to the row's sum. */
 #define WEFT_ATTENTION_ADD(sum_0, sum_1, sum_2, sum_3, rows, v)                                              \
     {                                                                                                        \
         const float4 weft_rows = (rows);                                                                     \
@@ -147,8 +148,8 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #include "attention_inner_gpu.clh"
 #undef WEFT_ATTENTION_ITEMS
 
-/* Declares factors: WEFT_FACTOR of the four elements of a column, which are queries or, if turned, keys; `zero` is the zero of the block.
- * The loop is not unrolled, because four random numbers at once need too many registers. */
+/* Declares `factors`, the WEFT_FACTOR of the four weights of a column. These belong to four queries or, if turned, keys. The loop is not
+ * unrolled, because four random numbers at once need too many registers. */
 #if WEFT_DROP
 #define WEFT_FACTORS(factors, i, j, turned)                                                                  \
     float4 factors = 1.0f;                                                                                   \

@@ -51,8 +51,8 @@ typedef struct weft_conv_request {
     long step;
 } weft_conv_request;
 
-/* The prefetches of tile `number` of `count` for the next block of the same panel: a range of the block. any: there is a next
- * block. */
+/* The prefetches of tile `number` of `count` for the next block of the same panel: a range of the block. `any` says whether there
+ * is a next block. */
 static inline weft_conv_request weft_conv_request_of(
     __global const float *block, int number, int count, int depth, bool any) {
     weft_conv_request request = {(size_t)block, 0};
@@ -63,7 +63,8 @@ static inline weft_conv_request weft_conv_request_of(
     return request;
 }
 
-/* sum[r][v] (+)= rows of the tile * vectors of the panel; rows and vectors are constants at each call. */
+/* sum[r][v] (+)= rows of the tile * vectors of the panel, where `(+)=` means `=` if `first`, otherwise `+=`; rows and vectors are
+ * constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_part(float16 *sum, const float *tile,
     __global const weft_lanes_f32 *panel, int depth, bool first, weft_conv_request next, const int rows,
     const int vectors) {
@@ -206,7 +207,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
         weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
         for (int row = top; row < bottom; row += WEFT_CONV_ROWS) {
             const int rows = min(WEFT_CONV_ROWS, bottom - row);
-            int places[WEFT_CONV_ROWS][2]; /* positions in the result of the rows, for the epilogue */
+            int places[WEFT_CONV_ROWS][2]; /* the positions of the rows in the result, for the epilogue */
             for (int r = 0; r < rows; ++r) {
                 WEFT_NAME(window)
                 (tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, &begin, depth, joined);

@@ -8,7 +8,8 @@
  * engine, too. conv_cpu.cl explains the phases of a data gradient with strides.
  *
  * pack: writes the weight as panels of 32 columns, in pairs of steps: panel[(block * 2 + side) * 256 + pair * 16 + column], in
- * words, where `block` counts blocks of 32 steps of a phase. Steps and columns past the last ones are zero.
+ * words, where `block` counts blocks of 32 steps of a phase. `side` is 0 for the left and 1 for the right half of a panel. Steps
+ * and columns past the last ones are zero.
  *
  * windows: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It copies the windows of 32
  * rows over at most DEPTH steps of k, with zeros outside the image, and multiplies them by each panel, which comes from the L2
@@ -34,8 +35,8 @@ WEFT_REQUIRE(weft_conv_amx_blocks_are_two_tiles, WEFT_CONV_AMX_SIDE == 32);
 /* Elements from one copied row to the next: rows share no set of the cache, and a vector may be written past the end of a row. */
 #define WEFT_CONV_AMX_PITCH (WEFT_CONV_AMX_DEPTH + 32)
 
-/* sums, four tiles one after another, (+)= two rows of tiles times a panel. tall (more than 16 rows) and wide (more than 16
- * columns) are constants at each call. */
+/* sums, four tiles one after another, (+)= two rows of tiles times a panel. `(+)=` means `=` if `first`, otherwise `+=`. tall
+ * (more than 16 rows) and wide (more than 16 columns) are constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_amx_engine *engine, float *sums,
     const ushort *rows, __global const uint *panel, int blocks, bool first, const bool tall,
     const bool wide) {
@@ -72,7 +73,7 @@ __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_am
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
-/* Likewise for any number of rows and columns. */
+/* Like weft_conv_amx_multiply, for any number of rows and columns. */
 __attribute__((always_inline)) static inline void weft_conv_amx_panel(weft_amx_engine *engine, float *sums,
     const ushort *rows, __global const uint *panel, int blocks, bool first, int row_count, int columns) {
     if (row_count > 16 && columns > 16)
@@ -86,13 +87,13 @@ __attribute__((always_inline)) static inline void weft_conv_amx_panel(weft_amx_e
 }
 
 /* Finished sums that are not stored yet: four tiles with `rows` rows and the columns from `column` on. `places` is the index in
- * the kernel's array of the positions of the rows. */
+ * the kernel's array `places` at which the positions of the rows are. */
 typedef struct weft_conv_sums {
     const float *sums;
     int column, rows, places;
 } weft_conv_sums;
 
-/* The tap of an axis that has this number among the taps of a phase. */
+/* Returns the tap of an axis that is tap number `number` of the phase. */
 static inline int weft_conv_amx_tap(
     int number, int phase, int taps, int stride, int dilation, int before, const bool phases) {
     if (!phases) return number;

@@ -14,7 +14,8 @@
  *                                                  p2 p3 p4
  *
  * pack: writes the weight as panels of 32 columns: for each row of taps, the blocks of 32 steps of its line, each as panel[side *
- * 256 + pair * 16 + column], in words. Steps and columns past the last ones are zero.
+ * 256 + pair * 16 + column], in words. `side` is 0 for the left and 1 for the right half of a panel. Steps and columns past the
+ * last ones are zero.
  *
  * rows: a work-item (no barriers, no local memory) computes a strip of pairs of tiles. A tile is `height` positions, at most 16, of
  * one row of the result; pairs follow one another through the rows of an image. A ring in private memory holds the rows of the

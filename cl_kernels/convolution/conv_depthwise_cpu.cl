@@ -132,7 +132,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     }
 }
 
-/* Work-item: `strip` of `tiles` tiles. A row of the result has `row_tiles` tiles for each phase. */
+/* A work-item computes `strip` of all `tiles` tiles. A row of the result has `row_tiles` tiles for each phase. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
     long panels_offset, long x_elements, int tiles, int strip, int row_tiles, int groups, int images,
     int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,

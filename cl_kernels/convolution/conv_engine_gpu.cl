@@ -40,8 +40,8 @@
         WEFT_CONV_GPU_PIXEL(                                                                                 \
             pixels[weft_j], (__global const char *)table + tap, first[weft_j], windows[weft_j])
 
-/* The windows of an item's rows, and its columns of B. A row past the last one is outside the image everywhere; a column past
- * the last one repeats that column. */
+/* The windows of an item's rows, and its columns of B. The window of a row past the last one is outside the image. In place of a
+ * column past the last one, the last column is read again. */
 #define WEFT_CONV_ENGINE_BEGIN(p)                                                                            \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j) {            \
         const int weft_row = top + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_HEIGHT, 1) +                          \

@@ -61,8 +61,8 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 #endif
 
 /* Adds one tap's products over a block of lines to the sums: `tile` rows, and `vectors` of the `wide` vectors of a panel, all
- * constants at the call. Each copy of the template has a function of its own: a function that several callers share, with
- * different constants, would keep its loops, and its sums in memory. */
+ * constants at the call. Each copy of the template has a function of its own: a function that several callers share with different
+ * constants would not be unrolled, and would hold its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
     const int tile, const int vectors, const int wide) {

@@ -253,8 +253,8 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
     }
 }
 
-/* Packs likewise the lines of a row of x that the windows read: `across` tiles of 16 elements, `between` pairs apart, at `count`
- * positions. */
+/* Like pack_x, packs the lines of a row of x that the windows read: `across` tiles of 16 elements, `between` pairs apart, at
+ * `count` positions. */
 static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx *conv,
     __global const WEFT_OF_A(WEFT_T_) * x, int phase1, int start, int count, int across, int between) {
     weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
@@ -402,7 +402,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
     }
 }
 
-/* Combines likewise the sums of a product in which the numbers of a row of taps are treated as channels (JOINED). */
+/* Like `combine`, for the sums of a product in which the numbers of a row of taps are treated as channels (JOINED). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(combine_lines)(__global const float *sums, long sums_offset,
     __global float *w, long w_offset, int splits, int wide, int columns, int channels, int filters, int taps1,
     int taps2) {

@@ -33,8 +33,9 @@ WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <=
 /* The prefetch distance of x in positions. */
 #define WEFT_POINTWISE_SOON 16
 
-/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). If `requests`, each position prefetches two lines: `one`
- * and `other`, which advance by one_step and other_step bytes. requests, rows and vectors are constants at each call. */
+/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). `(+)=` means `=` if `first`, otherwise `+=`. If `requests`,
+ * each position prefetches two lines: `one` and `other`, which advance by one_step and other_step bytes. requests, rows and
+ * vectors are constants at each call. */
 __attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
     bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,
     size_t one, long one_step, size_t other, long other_step, const bool requests, const int rows,

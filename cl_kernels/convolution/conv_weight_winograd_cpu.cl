@@ -69,9 +69,9 @@ typedef struct weft_conv_weight_requests {
 #define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
 #define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
 
-/* sums (+)= pixels * gradients over `positions`: `tile` rows, and `vectors` of the `wide` vectors of a panel, all constants at
- * the call. Each copy of the template has a function of its own: a function that several callers share, with different
- * constants, would keep its loops, and its sums in memory. */
+/* sums (+)= pixels * gradients over `positions`, where `(+)=` means `=` if `first`, otherwise `+=`: `tile` rows, and `vectors` of
+ * the `wide` vectors of a panel, all constants at the call. Each copy of the template has a function of its own: a function that
+ * several callers share with different constants would not be unrolled, and would hold its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, __global const float *pixels, __global const float16 *gradients, int positions,
     weft_conv_weight_requests *next, const int tile, const int vectors, const int wide) {

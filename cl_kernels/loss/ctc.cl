@@ -131,8 +131,8 @@ __attribute__((always_inline)) static inline WF WEFT_NAME(row)(WEFT_CTC_ROW_SPAC
     return top;
 }
 
-/* Stores the loss and, with a table, the kind of its gradient. last: the last state of the last row; total - carry: the sum of all
- * shifts. */
+/* Stores the loss and, with a table, the kind of its gradient. `last` points to the last state of the last row. total - carry is the sum
+ * of all shifts. */
 __attribute__((always_inline)) static inline void WEFT_NAME(end)(__global float *head,
     WEFT_CTC_ROW_SPACE const float *last, int length, float total, float carry, int bad, int zero_infinity) {
     const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];
@@ -220,8 +220,8 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 
 #if WEFT_TABLE
 #if WEFT_LANES == 1
-/* chain[j]: the next index of label j's class, or INT_MAX if there is none; the complement of this number if j is not the first of its
- * class. */
+/* chain[j] is the next index after j that has the same label as j, or INT_MAX if there is none. If an index before j has this label, too,
+ * chain[j] is the complement (~) of this number. */
 __kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global int *restrict chains,
@@ -300,7 +300,7 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
         __global const int *const chain = chains + chains_offset + example * labels;
         float top = -INFINITY, sum = 0.0f;
         for (int i = me; i < states; i += WEFT_GROUP) top = fmax(top, there[i] + back[-i]);
-        const int side = (int)(row & 1); /* the side of the first of a row's three group reductions */
+        const int side = (int)(row & 1); /* of `shared`, for the first of a row's three group reductions */
         const float peak = weft_group_max_f(top, shared, side);
         for (int i = me; i < states; i += WEFT_GROUP) sum += exp(there[i] + back[-i] - peak);
         /* an item's states are either all blanks or all labels */

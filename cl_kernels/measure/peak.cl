@@ -14,7 +14,7 @@
 #define WEFT_LANES 16
 #endif
 
-/* WEFT_PEAK_ROUND: multiply-adds of a chain that count as one of `rounds`, whatever the number of chains. */
+/* WEFT_PEAK_ROUND: the multiply-adds of a work-item in each of the `rounds`, whatever the number of chains. */
 #if WEFT_LANES == 1
 #define WEFT_PEAK_ROUND  16
 #define WEFT_PEAK_CHAINS 16

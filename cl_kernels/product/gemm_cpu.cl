@@ -179,10 +179,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
     }
 }
 
-/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows, vectors and `packs` are constants at
- * each call. packs: the panel is not yet filled; the function copies B's block at `source`, whose rows are source_row elements
- * apart, to the panel while it multiplies, which hides the cost of the copy. has_own: the epilogue reads memory, which is
- * prefetched at requests.own. */
+/* sum[r][v] (+)= rows of the tile * vectors of the panel. `(+)=` means `=` if `first`, otherwise `+=`. The strides of the tile,
+ * rows, vectors and `packs` are constants at each call. packs: the panel is not yet filled; the function copies B's block at
+ * `source`, whose rows are source_row elements apart, to the panel while it multiplies, which hides the cost of the copy. has_own:
+ * the epilogue reads memory, which is prefetched at requests.own. */
 __attribute__((always_inline)) static inline void WEFT_NAME(part)(float16 *sum, int pitch, const float *tile,
     float16 *panel, int depth, bool first, const int row_stride, const int depth_stride,
     WEFT_OPERANDS_B *source, long source_row, const bool packs, const bool has_own, weft_gemm_requests ahead,

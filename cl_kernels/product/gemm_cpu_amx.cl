@@ -8,7 +8,8 @@
  * can be the one that is packed.
  *
  * pack: writes the right matrix as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], in words, where
- * `block` counts blocks of 32 steps of k. Steps past the end of k are zero; columns past the last one have any values.
+ * `block` counts blocks of 32 steps of k. `side` is 0 for the left and 1 for the right half of a panel. Steps past the end of k are
+ * zero; columns past the last one have any values.
  *
  * tiles: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It copies two tiles' rows of the
  * left matrix, over at most DEPTH steps of k, to contiguous memory in the L1 cache, and multiplies them by each panel, which comes
@@ -65,9 +66,10 @@ static inline void weft_amx_request(weft_amx_soon soon, int panel, int block) {
     else                                                                                                     \
         WEFT_AMX_LOAD(engine, tile, (sums) + (tile)*WEFT_AMX_TILE);
 
-/* sums (+)= two rows of tiles of A times each of `panels` panels, which are `step` words apart; each panel has four tiles of
- * sums, one after the other. tall (more than 16 rows): a constant at each call. The engine begins with a panel while the sums of
- * the previous one are stored; sums are prefetched. Panels are loaded with the hint that keeps the rows of A in the L1 cache. */
+/* sums (+)= two rows of tiles of A times each of `panels` panels, which are `step` words apart; each panel has four tiles of sums,
+ * one after the other. `(+)=` means `=` if `first`, otherwise `+=`. tall (more than 16 rows): a constant at each call. The engine
+ * begins with a panel while the sums of the previous one are stored; sums are prefetched. Panels are loaded with the hint that
+ * keeps the rows of A in the L1 cache. */
 __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *engine, float *sums,
     const uint16 *rows, __global const uint *panel, long step, int panels, int blocks, bool first,
     const bool tall, weft_amx_soon soon) {
@@ -213,8 +215,8 @@ static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(W
     }
 }
 
-/* Likewise for all `rows` rows of a strip, which are contiguous in memory: each row of memory is read from its beginning to its
- * end, which is the pattern that the processor's prefetcher recognises. */
+/* Like `copy`, for all `rows` rows of a strip, if rows are contiguous in memory at each step of k: each row of memory is read from
+ * its beginning to its end, which is the pattern that the processor's prefetcher recognises. */
 static inline void WEFT_NAME(copy_columns)(
     uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows, int depth, long l_column) {
     for (int at = 0; at < depth; at += 32) {

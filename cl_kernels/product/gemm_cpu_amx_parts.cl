@@ -10,8 +10,8 @@
  *     PARTS 3     a0 b2 + a0 b1 + a1 b1 + a1 b0 + a2 b0 + a0 b0         as exact as f32
  *
  * pack: writes B as panels of 32 columns: panel[((block * PARTS + part) * 2 + side) * 256 + pair * 16 + column], in words, where
- * `block` counts blocks of 32 steps of k. For each DEPTH steps of a panel it also writes the least magnitude that is not zero, and
- * the greatest.
+ * `block` counts blocks of 32 steps of k. `side` is 0 for the left and 1 for the right half of a panel. For each DEPTH steps of a
+ * panel it also writes the least magnitude that is not zero, and the greatest.
  *
  * tiles: a work-item (no barriers, no local memory) computes a strip of rows and a span of panels. It divides 32 rows of A, over at
  * most DEPTH steps of k, into parts, multiplies them by each panel, and keeps the sums in private memory. The engine treats
@@ -97,7 +97,8 @@ static inline float2 WEFT_NAME(split)(
     WEFT_AMX_MULTIPLY(engine, 2, 5, 6);                                                                      \
     WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
 
-/* sum, four tiles, (+)= the products of the parts of 32 rows and a panel; small products are added first. */
+/* sum, four tiles, (+)= the products of the parts of 32 rows and a panel; small products are added first. `(+)=` means `=` if
+ * `first`, otherwise `+=`. */
 static inline void WEFT_NAME(panel)(weft_amx_engine *engine, float *sum, const uint16 *rows,
     __global const uint *panel, int blocks, bool first) {
     const uint *a = (const uint *)rows;
@@ -174,8 +175,8 @@ static inline void WEFT_NAME(copy)(float16 *panel, __global const WEFT_OF_B(WEFT
     }
 }
 
-/* sum, four tiles, (+)= `rows` rows of A times a panel from `copy`, by multiply-adds. Rows past the last one compute the last
- * row again. */
+/* sum, four tiles, (+)= `rows` rows of A times a panel from `copy`, by multiply-adds. `(+)=` means `=` if `first`, otherwise `+=`.
+ * Rows past the last one compute the last row again. */
 static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_) * l, const float16 *panel,
     int rows, int depth, bool first, long l_row, long l_column) {
     for (int row = 0; row < rows; row += 8) {

@@ -66,8 +66,8 @@ typedef struct weft_thin_prefetch {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
     }
 
-/* The prefetches of group `group` of `groups` (of 4 rows): some of six streams, which are `apart` bytes from each other. A group
- * has at most three streams; with six groups or more, the first six have one each. */
+/* The prefetches of group number `group` among the `groups` groups of 4 rows: some of six streams, which are `apart` bytes from
+ * each other. A group has at most three streams; with six groups or more, the first six have one each. */
 static inline weft_thin_prefetch weft_thin_share(
     int group, int groups, size_t next, long apart, long stride, size_t nothing) {
     const int loads = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / loads);
@@ -119,7 +119,7 @@ static inline void WEFT_NAME(copy)(
     }
 }
 
-/* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. `(+)=` means `=` if `first`, otherwise `+=`. */
 static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERANDS_B *const *b, int depth,
     bool first, weft_thin_prefetch prefetch) {
     WEFT_OPERANDS_B *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
@@ -143,7 +143,7 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
     }
 }
 
-/* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). `(+)=` means `=` if `first`, otherwise `+=`. */
 static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B *b, long b_row, int depth,
     bool first, weft_thin_prefetch prefetch) {
     WEFT_THIN_BEGIN

@@ -101,7 +101,7 @@
  * overwrite. If all steps of a block were unrolled, kernels whose epilogues take quads would need 139 registers on NVIDIA's
  * GPUs. The tail of k goes through registers. */
 #define WEFT_GEMM_BLOCKS_BY_COPIES                                                                           \
-    int ahead = 0, last = WEFT_GEMM_STAGES - 1; /* the next block to copy, and where to */                   \
+    int ahead = 0, last = WEFT_GEMM_STAGES - 1; /* the step of the next copy, and its slot */                \
     WEFT_ASYNC_BEGIN(                                                                                        \
         WEFT_GEMM_STAGES * 4 * (WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT) + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))     \
     if (whole > 0) {                                                                                         \

@@ -5,10 +5,10 @@
  *     w (G·H, P)      recurrent weights, packed by `prepare`             H units
  *                                                                        P width of h: H, or the projection's
  *
- * A work-item has some rows of the batch, and walks through `steps` steps of time with them. If the batch is small and the weights are
- * large, it has some units of all rows instead, so that several cores read the weights: in one launch for all steps if work-items help each
- * other (recurrent_share_cpu.clh), otherwise in one launch for each step. In both cases it visits its units in blocks of 32, and its rows
- * in tiles of 13:
+ * A work-item computes some rows of the batch. It walks through time: it computes `steps` steps of time one after the other. If the batch
+ * is small and the weights are large, a work-item computes some units of all rows instead, so that several cores read the weights: in one
+ * launch for all steps if work-items help each other (recurrent_share_cpu.clh), otherwise in one launch for each step. In both cases it
+ * visits its units in blocks of 32, and its rows in tiles of 13:
  *
  *                        gate 0     gate 1     ...
  *                       +----------+----------+--
@@ -37,7 +37,7 @@
 
 #define WEFT_R_ROOM_DEPTH 256
 #define WEFT_R_ROOM_PITCH (WEFT_R_ROOM_DEPTH + 16)
-/* How many steps of k ahead of the product a panel's rows are prefetched. */
+/* A panel's row is prefetched this number of steps of k before it is multiplied. */
 #define WEFT_R_PREFETCH 8
 
 #include "recurrent_cell_cpu.clh"
@@ -48,7 +48,7 @@
 
 #include "recurrent_alone.clh"
 
-/* The macros of recurrent_walk_cpu.clh. */
+/* The macros that recurrent_walk_cpu.clh requires. */
 #define WEFT_R_TALL                     WEFT_R_ROWS
 #define WEFT_R_SUM_AT(panel, row, side) (((panel)*WEFT_R_ROWS + (row)) * 2 + (side))
 #define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_PANEL * (gates) * (depth))

@@ -131,7 +131,7 @@ static inline void weft_r_engine_pack(__global float *to, __global const float *
 
 #include "recurrent_alone.clh"
 
-/* The macros of recurrent_walk_cpu.clh. */
+/* The macros that recurrent_walk_cpu.clh requires. */
 #define WEFT_R_TALL                     32
 #define WEFT_R_SUM_AT(panel, row, side) ((panel)*64 + (row) / 16 * 32 + (side)*16 + (row) % 16)
 #define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_AMX_BLOCK * (gates)*weft_r_blocks(depth))

@@ -27,15 +27,15 @@
 #ifndef WEFT_RECURRENT_ENGINE_GPU
 #define WEFT_RECURRENT_ENGINE_GPU
 
-/* CHUNKS_OF_ROW: the chunks of 8 numbers in a row of states in local memory. COPIES: those that an item copies. PANEL: the uint4 of all
- * rows' WEFT_ENGINE_STEP steps of k. STATES: the uint4 of all panels. */
+/* CHUNKS_OF_ROW: the number of chunks of 8 numbers in a row of states in local memory. COPIES: the number of chunks that an item copies.
+ * PANEL: the number of uint4 that hold WEFT_ENGINE_STEP steps of k of all rows. STATES: the number of uint4 of all panels. */
 #define WEFT_R_CHUNKS_OF_ROW (WEFT_R_DEPTH / 8)
 #define WEFT_R_COPIES        (WEFT_ENGINE_HEIGHT * WEFT_R_CHUNKS_OF_ROW / WEFT_ENGINE_GROUP)
 #define WEFT_R_PANEL         (WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
 #define WEFT_R_STATES        (WEFT_R_DEPTH / WEFT_ENGINE_STEP * WEFT_R_PANEL)
 
-/* FOURS: a lane's uint4 of a block of weights. BLOCK_FOURS: all uint4 of a block. STEPS: the steps of k of packed weights, with one block
- * more that is read ahead and not used. CHUNK_AT: the uint4 at which a chunk begins. */
+/* FOURS: the number of uint4 of a block of weights that a lane reads. BLOCK_FOURS: the number of uint4 of a block. STEPS: the number of
+ * steps of k of packed weights, with one block more that is read ahead and not used. CHUNK_AT: the number of uint4 before a chunk. */
 #define WEFT_R_FOURS                   (WEFT_ENGINE_ACROSS * WEFT_ENGINE_STEP / WEFT_ENGINE_DEPTH * WEFT_ENGINE_B / 4)
 #define WEFT_R_BLOCK_FOURS             (WEFT_ENGINE_WIDTH * WEFT_ENGINE_STEP / 8)
 #define WEFT_R_STEPS(depth)            (((depth) + 2 * WEFT_ENGINE_STEP - 1) / WEFT_ENGINE_STEP * WEFT_ENGINE_STEP)
@@ -71,13 +71,13 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
 
 #endif
 
-/* All fragments of B of the lane at step p of a block, from the words of the chunk's weights. */
+/* Sets y to the lane's fragments of B at step p of a block, from the words that the lane has read of the packed weights. */
 #define WEFT_R_TAKE_B(y, words)                                                                              \
     WEFT_UNROLL for (int weft_w = 0; weft_w < WEFT_ENGINE_ACROSS * WEFT_ENGINE_B; ++weft_w)(                 \
         y)[weft_w / WEFT_ENGINE_B][weft_w % WEFT_ENGINE_B] =                                                 \
         WEFT_R_WORD(words, p / WEFT_ENGINE_DEPTH * WEFT_ENGINE_ACROSS * WEFT_ENGINE_B + weft_w);
 
-/* The macros of recurrent_walk_gpu.clh. */
+/* The macros that recurrent_walk_gpu.clh requires. */
 #define WEFT_R_WALK_ROWS       WEFT_ENGINE_HEIGHT
 #define WEFT_R_WALK_AT_ONCE    WEFT_ENGINE_HEIGHT
 #define WEFT_R_WALK_ACROSS     (WEFT_ENGINE_WIDTH / 4)

@@ -27,7 +27,7 @@
 
 #include "recurrent_alone.clh"
 
-/* The macros of recurrent_walk_gpu.clh. */
+/* The macros that recurrent_walk_gpu.clh requires. */
 #define WEFT_R_WALK_ROWS       WEFT_R_ROWS
 #define WEFT_R_WALK_AT_ONCE    WEFT_R_SPREAD
 #define WEFT_R_WALK_ACROSS     WEFT_R_ACROSS

@@ -230,7 +230,7 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
     WEFT_INDEX lines_an_item, int form, int backwards, int pass) {
     const WEFT_INDEX columns = (inner + WEFT_LANES - 1) / WEFT_LANES, lines = outer * columns;
     const WEFT_INDEX runs =
-        (lines + lines_an_item - 1) / lines_an_item; /* of lines; an item has one run in one split */
+        (lines + lines_an_item - 1) / lines_an_item; /* a run is the lines that an item scans in one split */
     const WEFT_INDEX run = (WEFT_INDEX)get_global_id(0) % runs, split = (WEFT_INDEX)get_global_id(0) / runs;
     const WEFT_INDEX step = backwards ? -inner : inner;
     x += x_offset;
@@ -334,7 +334,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(across)(
     e[me] = state->e;
     b[me] = state->b;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < WEFT_GROUP / 8) { /* runs of eight */
+    if (me < WEFT_GROUP / 8) { /* each of these items combines the states of eight items */
         weft_scan_state s = WEFT_NAME(nothing)();
         for (int i = me * 8; i < me * 8 + 8; i++) {
             s = WEFT_NAME(combine)(s, (weft_scan_state){a[i], e[i], b[i]});

@@ -11,8 +11,8 @@ typedef struct wi_file_map {
     size_t bytes;
 } wi_file_map;
 
-/* Maps a regular file for reading. Nobody may shorten the file until wi_file_map_close. WEFT_ERROR_FILE: there is none,
- * or it cannot be mapped; the map is then empty. *map is {0} before. */
+/* Maps a regular file for reading. Nobody may shorten the file until wi_file_map_close. WEFT_ERROR_FILE: there is no
+ * such file, or the file cannot be mapped; the map is then empty. *map is {0} before. */
 weft_status wi_file_map_open(wi_file_map *map, const char *path);
 /* Says that these bytes of a mapped file are not needed soon, so that they no longer count as memory of the process.
  * Memory that is not of a map would lose its content. */

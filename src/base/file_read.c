@@ -29,8 +29,8 @@ uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes) {
     return bytes > UINT64_MAX / UNPACKED_RATIO / 2 ? UINT64_MAX : UNPACKED_LEAST + UNPACKED_RATIO * bytes;
 }
 
-/* hint: bytes of the first buffer. limit: the most bytes that may be read. A regular file may grow while it is read, so
- * that it has no limit; the size of a pipe or device is unknown. */
+/* hint: bytes of the first buffer. limit: the most bytes that may be read, for a pipe or device, whose size is unknown.
+ * A regular file has no limit, and may grow while it is read. */
 typedef struct source {
     int file;
     const char *path;

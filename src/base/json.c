@@ -176,7 +176,7 @@ static bool skip_value(wi_json *json) {
 }
 
 bool wi_json_check(const char *text, size_t bytes, size_t *at) {
-    /* The text is not written: skip_value decodes no string. */
+    /* The casts remove const, but nothing writes to the text, because skip_value decodes no string. */
     wi_json json = {(char *)(uintptr_t)text, (char *)(uintptr_t)text + bytes};
     const bool good = skip_value(&json) && (wi_json_peek(&json), json.at == json.end);
     *at = (size_t)(json.at - text);

@@ -20,8 +20,8 @@ typedef struct wi_json {
 
 /* The first character of the next value or punctuation mark; 0 at the end of the text. */
 char wi_json_peek(wi_json *json);
-/* Moves to the first member or element of an object ('{') or array ('['). Returns false if there is none: json is then
- * after an empty object or array, or where it was, if the next value does not begin with `opening`.
+/* Moves to the first member or element of an object ('{') or array ('['). Returns false if the
+ * object or array is empty, and moves past it; or if the next value does not begin with `opening`, and does not move.
  *     for (bool more = wi_json_enter(&json, '['); more; more = wi_json_more(&json)) takes or skips one value */
 bool wi_json_enter(wi_json *json, char opening);
 /* After a value: moves past the comma and returns true, or moves past the closing mark of the object or array and

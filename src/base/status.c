@@ -8,7 +8,7 @@
 #include <string.h>
 
 static _Thread_local char last_error[WI_ERROR_LINE];
-/* The message of the latest error of a graph on this thread, and that graph; NULL: there is none. */
+/* The message of the latest error of a graph on this thread, and the graph that has this error; NULL: there is none. */
 static _Thread_local char cause[WI_ERROR_LINE];
 static _Thread_local const void *cause_owner;
 

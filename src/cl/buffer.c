@@ -15,7 +15,8 @@ static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes)
     return pool->limit > 0 && (bytes > pool->limit || held > pool->limit - bytes);
 }
 
-/* pool->held counts pooled buffers, which are released before a request fails. */
+/* pool->held also counts pooled buffers. These are not in use here, because the pool is emptied before a request
+ * fails. */
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what) {
     const wi_buffer_pool *const pool = device->buffers;
     const size_t in_use = atomic_load(&pool->held) - pool->bytes;

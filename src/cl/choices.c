@@ -215,7 +215,8 @@ static bool take_line(reader *r, char *line) {
            set(r->device->host.allocator, &r->found, &choice) == WEFT_OK;
 }
 
-/* Called only for an undamaged text, so that none of the lines of a damaged text are used. */
+/* Adds the lines that a reader found to the device's choices. Only called for an undamaged text, so that no line of a
+ * damaged text is used. */
 static void take_found(wi_device *device, const reader *r, const char *name) {
     for (size_t i = 0; i < r->found.count; i++)
         (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);

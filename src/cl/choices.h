@@ -32,7 +32,7 @@ typedef struct wi_choice {
 weft_status wi_choices_open(wi_device *device, const char *file);
 void wi_choices_close(wi_device *device);
 
-/* used = false: wi_choices_find finds nothing. At first choices are used. */
+/* If `used` is false, wi_choices_find finds nothing from now on. A new device uses its choices. */
 void wi_choices_use(wi_device *device, bool used);
 /* The choice for a site; NULL: none. Valid until the next wi_choices_set. */
 wi_choice *wi_choices_find(wi_device *device, const char *site);

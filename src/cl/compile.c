@@ -49,8 +49,9 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     return WEFT_OK;
 }
 
-/* Adds what wi_compile describes for each of the two quirks. _OPENCL_H_ is the include guard of the driver's header,
- * which is then skipped. */
+/* Appends the source to `text`, the text that must precede it to `before`, and options to `all_options`, as compile.h
+ * describes for the two quirks. _OPENCL_H_ is the include guard of the driver's header, so that the header is
+ * skipped. */
 static weft_status append_adapted(
     wi_text *before, wi_text *text, wi_text *all_options, unsigned quirks, const char *source) {
     const bool declares = quirks & WI_QUIRK_SLOW_HEADER;
@@ -92,7 +93,8 @@ static void append_usable(wi_text *usable, const wi_device *device, const char *
         usable, "%.*s%s", (int)before, options, option ? option + strlen(WI_OPTION_UNOPTIMISED) : "");
 }
 
-/* Without optimisation PoCL does not inline kernels, so that they are compiled once anyway. */
+/* The quirks that matter with these options. Without optimisation PoCL does not inline kernels, so that each kernel is
+ * compiled only once in any case. */
 static unsigned quirks_with(unsigned quirks, const char *options) {
     return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES : quirks;
 }

@@ -24,7 +24,7 @@ struct weft_context {
     struct weft_graph *graph; /* the default graph, set on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
     int plan_count; /* plans created so far; counted by src/plan */
-    unsigned told;  /* bits of formats for which a log line said that f32 is used; by src/plan */
+    unsigned told;  /* bits of formats for which the log said that f32 is used instead; set by src/plan */
     atomic_int references;
 };
 

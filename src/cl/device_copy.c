@@ -56,7 +56,8 @@ static cl_int unmap(const wi_device_range *range, void *data) {
     return again == CL_SUCCESS ? CL_SUCCESS : error;
 }
 
-/* The blocking map waits for the queue of `from`, and the blocking write for the copy. */
+/* Maps the range of `from` and writes it to `to`. The blocking map waits for the queue of `from`, and the blocking
+ * write returns when the copy is complete. */
 static weft_status copy_through_host(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
     cl_command_queue const queue = from->device->queue;

@@ -41,7 +41,8 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
-/* Measured once for a device and driver and kept in the cache folder, so that all processes choose the same kernels. */
+/* The rate of AVX-512 BF16 (matrix_engine.h). It is measured once for a device and driver and kept in the cache folder,
+ * so that all processes choose the same kernels. */
 static double engine_rate_of(wi_device *device) {
     double rate = 0.0;
     if (wi_device_value_get(device, WI_MATRIX_ENGINE_RATE, &rate)) return rate;

@@ -103,8 +103,8 @@ static double peak_engine_of(
     return profile->peak_engine;
 }
 
-/* 0: no limit. Only kernels of class gpu can be cut, and only a GPU that may have a display needs it, unless the
- * program sets a limit. */
+/* The limit for the seconds of a launch; 0: no limit. Only kernels of class gpu can be divided into portions. If the
+ * program sets no limit, only a GPU that may drive a display has one. */
 static double longest_launch_of(
     const wi_device_profile *kind, const wi_capabilities *caps, const wi_known_facts *facts) {
     if (kind->longest_launch <= 0.0 || caps->longest_launch < 0.0) return 0.0;
@@ -194,7 +194,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
-    /* Such a compiler takes ten times as long for items that compute four elements. */
+    /* Compilers with this quirk take ten times as long for items that compute four elements. */
 
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;

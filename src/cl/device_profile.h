@@ -24,7 +24,7 @@ typedef struct wi_loop_profile {
     int64_t results;        /* results whose items keep the device busy without a split */
     int64_t split_elements; /* elements of a row for each of its splits; a group reduces a split */
     int64_t split_rounds;   /* elements of a column for each of its splits; an item reduces a split */
-    int64_t least_rounds;   /* the fewest of these, if the last group to finish joins the splits */
+    int64_t least_rounds;   /* the fewest elements of such a split, if the last group joins the splits */
     int64_t splits;         /* the most splits of a reduction */
     /* Neighbouring elements that an item of a map computes, and columns of an item's epilogue, if operands are
      * contiguous. 0: one. */

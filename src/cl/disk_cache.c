@@ -241,7 +241,7 @@ static void remove_abandoned(wi_device *device) {
     device->disk->is_clean = true;
 }
 
-/* Creates the folder if it does not exist. *usable: entries may be written. The status is that of creating the folder. */
+/* Creates the folder if it does not exist. *usable: may entries be written? Errors: those of creating the folder. */
 static weft_status make_folder(wi_device *device, bool *usable) {
     const weft_status status = wi_directory_create(device->disk->folder, 0700);
     *usable = status == WEFT_OK && may_use_folder(device);

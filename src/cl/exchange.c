@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* shfl.sync, which independently scheduled threads need: Parallel Thread Execution ISA, "Target ISA Notes" of
- * shfl.sync. */
+/* The least compute capability with which NVIDIA's GPUs exchange values by shfl.sync, the shuffle for independently
+ * scheduled threads: Parallel Thread Execution ISA, "Target ISA Notes" of shfl.sync. */
 enum { SHUFFLE_CAPABILITY = 70 };
 
 /* AMD's own drivers name devices by their architecture (gpu_engines.c). */
@@ -31,7 +31,8 @@ const char *wi_exchange_of(const wi_gpu_traits *traits) {
 
 /* ---- the probe ---- */
 
-/* A value of each item must reach all items of the group. As in kernels, no barrier is between two reductions. */
+/* The test kernel: a value of each item must reach all items of the group. As in other kernels, there is no barrier
+ * between two reductions. */
 static const char source[] =
     "__kernel WEFT_ITEMS(WEFT_GROUP) void weft_probe(__global const int *in, __global float *out) {\n"
     "    __local float shared[2 * WEFT_SHARED];\n"

@@ -18,11 +18,11 @@ bool wi_gpu_reports(const char *extensions, const char *extension) {
     return false;
 }
 
-/* Compute capability 8.0, for mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes"
- * of mma. */
+/* mma.sync of bf16 and f16, 16 x 8 x 16, needs compute capability 8.0: Parallel Thread Execution ISA, "Target ISA
+ * Notes" of mma. */
 enum { MMA_CAPABILITY = 80 };
 
-/* Compute capability 8.0, for cp.async: "Target ISA Notes" of cp.async in that document. */
+/* cp.async needs compute capability 8.0: "Target ISA Notes" of cp.async in the same document. */
 enum { COPY_CAPABILITY = 80 };
 
 /* AMD's own drivers name devices by their architecture, such as "gfx90a:sramecc+:xnack-". Mesa's drivers do not, and

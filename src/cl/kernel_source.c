@@ -98,7 +98,8 @@ static const wi_kernel_file *find(const char *name) {
 typedef enum own_file { NO_FILE, OWN_FILE, OTHER_FILE } own_file;
 
 /* Whether WEFT_KERNEL_DIR has a file that may replace the embedded one: only the user may be able to write to the file,
- * its folder and WEFT_KERNEL_DIR. OTHER_FILE: others may be; the thread's error message says where. */
+ * its folder and WEFT_KERNEL_DIR. OTHER_FILE: other users may be able to write there; the thread's error message says
+ * where. */
 static own_file look(char *path, size_t capacity, const char *root, const char *name) {
     char folder[PATH_MAX];
     const char *rest;

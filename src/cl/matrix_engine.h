@@ -27,7 +27,7 @@ enum {
 /* The engines that this process may use on the host's processor, for devices that are this processor; 0: none, or the
  * operating system refused. Where permission is needed, the first call asks for it. All threads of the process and
  * children that it forks later then have the permission, and more registers of a thread that uses the engine are saved
- * when it is interrupted. vectors: without AMX. */
+ * when it is interrupted. vectors: AVX-512 BF16 is used even if the processor has AMX. */
 unsigned wi_matrix_engines_of_host(bool vectors);
 
 /* The rate of multiply-adds by `vdpbf16ps` relative to f32 on one core: 2 on AMD's Zen 4, 0.5 on Intel's Emerald

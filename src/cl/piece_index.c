@@ -24,7 +24,8 @@ static wi_cache_key own_key(const wi_device *device) {
     return wi_disk_cache_key(device, "pieces of programs", "");
 }
 
-/* Adds the places that are on disk and not yet in memory. Without memory for all, the others are not known. */
+/* Adds the places that are on disk and not yet in memory. If memory does not suffice for all of them, the rest is left
+ * out. */
 static void read_disk(wi_piece_index *index, wi_device *device) {
     wi_cache_entry entry;
     if (wi_disk_cache_read(device, own_key(device), &entry) != WEFT_OK) return;

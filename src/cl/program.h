@@ -14,7 +14,7 @@ typedef struct wi_program wi_program; /* owned by the device, until it is closed
 typedef struct wi_program_stats {
     size_t built, loaded, reused; /* compiled from source / loaded from disk / found in memory */
     size_t interrupted;           /* failed builds whose source the compiler did not reject */
-    size_t undeclared;            /* built without builtins.clh, which lacks a function that they call */
+    size_t undeclared;            /* built without builtins.clh, which lacks a function that is called */
     size_t pieces_added, pieces_reused; /* pieces that were compiled / found in a program */
     double seconds;                     /* spent on building and loading */
 } wi_program_stats;

@@ -18,7 +18,8 @@ static const quirk_row quirk_rows[] = {
             WI_QUIRK_SLOW_HEADER},
     /* compiled_once.h prevents the copies; other versions were not tried */
     {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES},
-    /* PoCL 6.0 compiles it to an aligned load, which ends the process */
+    /* without optimisation PoCL 6.0 compiles vload_half to an aligned load, which ends the process at other
+     * addresses */
     {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* found by the self-test of recurrent scans; the cause is not known, and other versions were not tried */
@@ -35,7 +36,7 @@ static const quirk_row quirk_rows[] = {
     {"intel(r) opencl graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"rusticl", "intel", "", WI_QUIRK_FEW_REGISTERS},
-    /* the version of Debian 12; that of Debian 14 keeps the operands in registers */
+    /* 22.43 is the version of Debian 12; the version of Debian 14 keeps the operands in registers */
     {"intel(r) opencl graphics", "", "22.43", WI_QUIRK_PRIVATE_FRAGMENTS},
     /* github.com/openmm/openmm/issues/1541; github.com/intel/compute-runtime/issues/343 */
     {"nvidia cuda", "", "", WI_QUIRK_TURNING_WAIT},

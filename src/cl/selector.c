@@ -77,7 +77,7 @@ static int kind_rank(const weft_device_info *info) {
     return info->is_gpu ? 2 : info->is_cpu ? 1 : 0;
 }
 
-/* Some drivers do not know the clock rate and report 0. */
+/* Clock cycles of all compute units, to compare devices. Some drivers do not know the clock rate and report 0. */
 static uint64_t cycles(const weft_device_info *info) {
     enum { USUAL_MHZ = 1000 };
     return (uint64_t)info->compute_units * (info->clock_mhz > 0 ? info->clock_mhz : USUAL_MHZ);

@@ -65,7 +65,7 @@ static weft_status flush(wi_device *device) {
 
 /* ---- unfinished copies ---- */
 
-/* The flush is needed because waiting may only query the events, which starts no work. */
+/* Waits for events. The queue is flushed first, because the wait may only query the events, which starts no work. */
 static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
     WI_TRY(flush(device));
     return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");

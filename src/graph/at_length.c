@@ -41,7 +41,8 @@ static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, c
     return status == WEFT_OK ? status : fail_at(node, given, status);
 }
 
-/* Creates a count as a multiple of the batch: such a constant is an argument of kernels, which are the same for all lengths. */
+/* Replaces a count that has the length by a constant that is a multiple of the batch. Kernels receive such a constant
+ * as an argument, so that plans for all lengths share the kernels. */
 static weft_tensor *make_count(
     const weft_tensor *node, const wi_count_attributes *count, const wi_given *given) {
     const double share = count->count > 0 ? (double)count->count / (double)given->batch : 0;

@@ -4,9 +4,10 @@
  * (weft_plan_create, weft_minimize, ...) calls constructors between wi_attempt_begin and wi_attempt_end. After an error,
  * wi_attempt_end removes the graph's error, and the states, scalars, clocks and optimizers that were created in between. Nodes
  * are not removed: they are complete, and no later call finds a node that reads a removed state, because no later state equals
- * it. They may have the length, so the graph also keeps its symbol. Attempts may be nested.
+ * the removed one. The remaining nodes may have the length, so the graph also keeps its length symbol. Attempts may be nested.
  *
- * Parameters are not removed, because only constructors create them. Plans that use removed objects must be released before. */
+ * Parameters are not removed, because only constructors create them. The caller must release plans that use removed objects
+ * before wi_attempt_end. */
 #ifndef WI_ATTEMPT_H
 #define WI_ATTEMPT_H
 
@@ -25,7 +26,7 @@ typedef struct wi_attempt {
 } wi_attempt;
 
 wi_attempt wi_attempt_begin(weft_graph *graph);
-/* Returns the status, or if it is WEFT_OK, the graph's. */
+/* Ends the attempt. Returns `status`, or, if `status` is WEFT_OK, the status of the graph. */
 weft_status wi_attempt_end(const wi_attempt *attempt, weft_status status);
 
 #endif

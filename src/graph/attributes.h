@@ -33,8 +33,8 @@ typedef struct wi_over_attributes {
 
 /* input, parameter, state. No two nodes of these ops are equal. */
 typedef struct wi_source_attributes {
-    uint32_t number; /* the number of nodes that existed before */
-    uint32_t part;   /* 1 + the index of the micro-batch that it is a part for; 0: the whole input */
+    uint32_t number; /* the number of nodes that the graph had before this one */
+    uint32_t part;   /* 1 + the index of the micro-batch whose part this node is; 0: the whole input */
 } wi_source_attributes;
 
 /* value × batch^batch_power */
@@ -60,7 +60,8 @@ typedef struct wi_flat_attributes {
     uint32_t block;
 } wi_flat_attributes;
 
-/* flat_gradients stores input i where parameter first + i is in the block. */
+/* Input i of flat_gradients is the gradient of parameter first + i. It is stored at the place that this parameter has
+ * in its block. */
 typedef struct wi_flat_gradients_attributes {
     int64_t first;
 } wi_flat_gradients_attributes;
@@ -87,7 +88,7 @@ typedef struct wi_dropout_attributes {
 /* ---- movement ---- */
 
 typedef struct wi_permute_attributes {
-    int8_t axes[WEFT_MAX_RANK]; /* the axis of the input that each axis of the result is */
+    int8_t axes[WEFT_MAX_RANK]; /* axis i of the result is axis axes[i] of the input */
     uint32_t direction;         /* 0, WI_FROM_MEMORY_ORDER or WI_TO_MEMORY_ORDER */
 } wi_permute_attributes;
 
@@ -103,8 +104,8 @@ typedef struct wi_diagonal_attributes {
     int32_t rows, columns; /* axes */
 } wi_diagonal_attributes;
 
-/* The index in the input that index c of the result reads along an axis with n input elements. Where there is none, the
- * result is `outside`. */
+/* For each mode, the input index that index c of the result reads along an axis with n input elements. If there is no
+ * such input index, the result is `outside`. */
 typedef enum wi_padding_mode {
     WI_PADDING_NONE,     /* c */
     WI_PADDING_CONSTANT, /* c - before, if this is in 0 .. n - 1 */
@@ -131,7 +132,7 @@ typedef struct wi_variance_attributes {
     int32_t correction; /* the divisor is the number of elements minus this */
 } wi_variance_attributes;
 
-/* The ops norm: that of reductions, and that of the triplet loss. */
+/* The two ops that are named norm: the reduction, and the norm of the triplet loss. */
 typedef struct wi_vector_norm_attributes {
     uint32_t axes; /* a bit for each axis */
     float order;   /* 1, 2 or infinity */
@@ -155,7 +156,7 @@ typedef struct wi_conv_attributes {
 typedef struct wi_pool_attributes {
     wi_window window;          /* a stride of 0: adaptive windows */
     int32_t divisor;           /* of averages; 0: the number of elements in a window */
-    wi_bool32 exclude_padding; /* that number does not count padding */
+    wi_bool32 exclude_padding; /* with divisor 0: padding does not count as elements */
 } wi_pool_attributes;
 
 /* resample and its gradient */
@@ -174,13 +175,13 @@ typedef struct wi_norm_attributes {
     int32_t last_axes;
     wi_bool32 per_example; /* each example has its own statistics */
     wi_bool32 fixed;       /* training, too, uses the running statistics and does not change them */
-    int32_t gradient;      /* of a gradient node: of which input */
+    int32_t gradient;      /* gradient node: the index of the input whose gradient it computes */
 } wi_norm_attributes;
 
 /* (k + alpha / channels · sum of squares)^beta */
 typedef struct wi_response_attributes {
     double alpha, beta, k;
-    int64_t channels; /* in a window; channels / 2 of them (rounded down) lie below the channel it is for */
+    int64_t channels; /* in a window; channels / 2 of them (rounded down) precede the channel of the result */
 } wi_response_attributes;
 
 /* ---- attention and recurrent scans ---- */
@@ -216,14 +217,14 @@ typedef struct wi_class_loss_attributes {
     int64_t ignored;  /* a label without loss; INT64_MIN: none */
     double smoothing; /* cross_entropy: label smoothing */
     double margin;
-    int32_t exponent; /* of what exceeds the margin: 1 or 2 */
+    int32_t exponent; /* 1 or 2: the power of each amount by which the margin is exceeded */
     uint32_t unused;
 } wi_class_loss_attributes;
 
-/* label: the values that are in range */
+/* label: which values are in range */
 typedef struct wi_label_attributes {
-    int64_t count;   /* 0 .. count - 1 are */
-    int64_t ignored; /* and this one; INT64_MIN: no other */
+    int64_t count;   /* 0 .. count - 1 are in range */
+    int64_t ignored; /* this value is in range, too; INT64_MIN: none */
     uint32_t kind;   /* a wi_label_kind */
     uint32_t unused;
 } wi_label_attributes;
@@ -235,7 +236,7 @@ typedef struct wi_huber_attributes {
 } wi_huber_attributes;
 
 typedef struct wi_cosine_attributes {
-    double epsilon; /* the least norm */
+    double epsilon; /* a smaller norm is replaced by this one */
     double added;   /* to the squares of the norms */
     int32_t axis;
     uint32_t unused;

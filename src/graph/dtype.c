@@ -105,7 +105,7 @@ bool wi_dtype_is_taken(weft_dtype dtype, unsigned takes) {
     return formats[dtype].computes && (takes & kinds);
 }
 
-/* Floats first, in the order of the table. */
+/* Lists the dtypes that `takes` allows: floats first, in the order of the table. Returns their number. */
 static int listed(unsigned takes, weft_dtype *list) {
     int count = 0;
     for (int floats = 1; floats >= 0; floats--)

@@ -2,14 +2,14 @@
  *
  * The nodes of a graph have a symbol in its place (shape.h). A node has the length if its shape, its attributes or one of its
  * inputs have the length. When a plan rewrites its nodes (rewrite.h), it first creates such a node again, over the images of
- * its inputs and with a number in place of the length. The result is an ordinary node of the graph, as a network has it that
- * is built for this length. The rest of the plan does not know the length.
+ * its inputs and with a number in place of the length. The result is an ordinary node of the graph, the same as in a network
+ * that is built for this length. The other passes of the plan see no symbols.
  *
  * The length is WEFT_LENGTH; or it is the batch, if the size of a batch axis changes in the graph, so that dimensions are
  * a·batch + b. A plan with such nodes creates all nodes that depend on the batch again, and is the plan of a network with a
  * fixed batch. Other plans of the graph share nodes between batch sizes.
  *
- * A constructor that makes a decision by a size makes it for a large length. Therefore the descriptor of an op says which
+ * A constructor that decides something by a size sees the symbol, a large number. Therefore the descriptor of an op says which
  * attributes are sizes (wi_op.dimensions), and what must be true at any length (wi_op.fits). */
 #ifndef WI_LENGTH_H
 #define WI_LENGTH_H
@@ -21,7 +21,7 @@ typedef struct wi_length_input {
     weft_tensor *given, *made;
 } wi_length_input;
 
-/* Writes whether a new node has the length. False: it must not, and the error is recorded. */
+/* Writes to *has whether a new node has the length. False: the node must not have it, and the error is recorded. */
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has);
 /* Makes the batch the length of the graph. False: the length is WEFT_LENGTH, and the error is recorded. */
@@ -33,7 +33,7 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim);
  * weft_tensor_dimension of a batch axis. wi_takes_number records the error in the graph and returns false. */
 weft_status wi_check_number(const char *op, double value);
 bool wi_takes_number(weft_graph *graph, const char *op, double value);
-/* The same for arguments or fields with names: WI_CHECK_NUMBERS("optimizer", {"rate", rate}, {"epsilon", epsilon}). */
+/* The same check for named arguments: WI_CHECK_NUMBERS("optimizer", {"rate", rate}, {"epsilon", epsilon}). */
 typedef struct wi_named_number {
     const char *name;
     double value;
@@ -56,7 +56,7 @@ typedef struct wi_given {
 /* Must the node be created again over the images of its inputs? It must if it has the length; and if the length is the batch,
  * also if it has a dimension of the batch, or if the shape of an input changes. */
 bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given);
-/* Creates such a node at the length, over the images of its inputs. */
+/* Creates the node again at the length, over the images of its inputs. */
 weft_status wi_length_make(
     const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made);
 

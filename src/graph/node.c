@@ -41,7 +41,8 @@ static weft_tensor *youngest_of(const wanted *w) {
     return youngest;
 }
 
-/* Sets *full if the list of readers must not grow. */
+/* Searches the readers of `youngest` for the wanted node. If none of them is this node, sets *full to whether the list
+ * has its largest length, and returns NULL. */
 static weft_tensor *find_reader(const weft_tensor *youngest, const wanted *w, bool *full) {
     enum { MOST = 8 };
     int count = 0;
@@ -194,7 +195,8 @@ const char *weft_tensor_name(const weft_tensor *tensor) {
     return tensor && tensor->name ? tensor->name : "";
 }
 
-/* The text that makes naming the call superfluous: "sum" is the call weft_sum, "parameter 'w'" is from weft_parameter_shape. */
+/* Returns a name that tells the reader of an error which function created the node, so that wi_origin_print need not
+ * name this function again: "sum" tells of weft_sum, and "parameter" of weft_parameter_shape. */
 static const char *told(const weft_tensor *node) {
     const char *const call = node->origin ? node->graph->origins.of[node->origin - 1].call : NULL;
     const char *const op = node->op->name;

@@ -42,7 +42,7 @@ struct weft_tensor {
     weft_tensor *inputs[]; /* followed by the attributes, and by the wi_lowered of a composite */
 };
 
-/* A plan at a new length creates thousands of nodes, which takes most of its time in the memory of nodes. */
+/* Creating a plan at a new length creates thousands of nodes, and most of this time is spent on the memory of nodes. */
 _Static_assert(
     sizeof(void *) != 8 || sizeof(weft_tensor) == 160, "a node has no padding that could be saved");
 
@@ -61,7 +61,7 @@ const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
 /* The same after a call that failed with this status, and whose message is the last error. */
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
-/* wi_options_read for a constructor; after an error, which is recorded in the graph, false. */
+/* wi_options_read for a constructor. False: the call failed, and the error is recorded in the graph. */
 bool wi_graph_options(
     weft_graph *graph, void *own, size_t known, const void *given, const char *call, const char *macro);
 #define WI_GRAPH_OPTIONS(graph, own, given, call, init)                                                      \
@@ -75,7 +75,8 @@ bool wi_takes_dtype(const weft_tensor *x, const char *op, unsigned takes);
  * read; NULL: the op has no attributes. */
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
-/* A copy of the node's attributes, for a node with other ones. Fields outside the op's struct are zero. */
+/* A copy of the node's attributes, which the caller may change to create another node. Bytes of the union outside the
+ * op's struct are zero. */
 wi_attributes wi_attributes_of(const weft_tensor *node);
 wi_lowered *wi_lowered_of(weft_tensor *composite);
 /* A node of y's op, dtype and attributes over other inputs, as many as y has. */

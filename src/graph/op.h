@@ -37,29 +37,32 @@ typedef struct wi_op {
     /* MAP: the value of an element, for float and for int results (of comparisons: for float and int inputs); NULL: not supported. */
     const struct wi_formula *float_formula, *int_formula;
     /* How a gradient passes through a node with inputs: the op has a backward rule (op_rules.h), or one of these three.
-     * composed: creates ordinary nodes that compute y. Sections of y that only the kernel of its gradient reads may be left out.
-     * The gradient passes through the created nodes to the leaves, which the function names: inputs of y, or nodes before them.
-     * zero_gradient: the gradient is zero everywhere, as that of an index or of weft_stop_gradient.
-     * no_gradient: asking for the gradient is an error. Its text ends with this string, which says what to do instead. */
+     * composed: creates ordinary nodes that compute y. Sections of y that only the kernel of its gradient reads may be
+     * left out. The gradient passes through the created nodes and stops at the leaves, which the function writes to
+     * `leaves`: inputs of y, or nodes that these inputs depend on.
+     * zero_gradient: the gradient is zero everywhere, as for an index or for weft_stop_gradient.
+     * no_gradient: asking for the gradient is an error, whose text ends with this string: it says what to do instead. */
     weft_tensor *(*composed)(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
     bool zero_gradient;
     const char *no_gradient;
     /* COMPOSITE: creates ordinary nodes that compute y, in the form for inference or for training. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
-    /* COMPOSITE: the tensor by which a message names y to the user if the form for training draws random numbers or updates
-     * statistics. The field or the result is NULL if both forms are alike. */
+    /* COMPOSITE: the tensor by which a message names y to the user if the form for training draws random numbers or
+     * updates statistics. The field, or the returned pointer, is NULL if both forms are alike. */
     const weft_tensor *(*in_training)(const weft_tensor *y);
     /* COMPOSITE: fails if a plan of this batch size must not compute y. NULL: every plan may. */
     weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
-    /* COMPOSITE: creates assignment 0, 1, ... that every training plan performs which computes y; returns NULL behind the last.
-     * NULL: there are none. If several nodes of a plan assign to one variable, each reads what the node before it assigns
-     * (wi_rewrite_value), in the order of their creation, and the plan performs only the last assignment. */
+    /* COMPOSITE: creates assignment `number`, counted from 0, of those that every training plan that computes y
+     * performs; returns NULL behind the last one. If the field is NULL, there are no assignments. If several nodes of a
+     * plan assign to one variable, each reads what the node before it assigns (wi_rewrite_value), in the order of their
+     * creation, and the plan performs only the last assignment. */
     weft_tensor *(*effect)(weft_tensor *y, int number, const struct wi_rewrite *rewrite);
     bool guards; /* COMPOSITE: its assignments replace outputs of the plan that assign to the same variable */
     /* VIEW: writes the layout of y over the memory of x. False: strides cannot express y, so x must be copied first. */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* MAP: mixed precision stores in f32 what is computed from the node's value up to the next contraction. */
+    /* MAP: in mixed precision, a plan stores in f32 the value of the node and all values that are computed from it, up
+     * to the next contraction. */
     bool precise;
     bool reads_padded;   /* MAP: has no code, but reads its one input padded, as attributes.padding says */
     uint32_t contiguous; /* KERNEL: a bit for each input that must be contiguous */
@@ -73,13 +76,14 @@ typedef struct wi_op {
      * has them, an example of it depends only on the same example of the inputs; otherwise it is a sum over the examples. A plan
      * can therefore compute the node from a part of the examples at a time. */
     bool takes_examples;
-    bool takes_any_axis; /* KERNEL: the same, if any other axis has the examples */
-    /* KERNEL: the only axis along which an element of the result depends on other indices of the inputs; along all other axes it
-     * depends on the same index. An input of another rank is an index that lies along this axis. With takes_examples, the
-     * result from a part of this axis is a part of a sum. NULL: see the two fields above. */
+    bool takes_any_axis; /* KERNEL: as takes_examples, if another axis than the first has the examples */
+    /* KERNEL: returns the only axis along which an element of the result depends on elements of the inputs with other
+     * indices; along every other axis, it depends only on elements with the same index. An input of another rank is an
+     * index tensor, which lies along this axis. With takes_examples, the node can be computed from parts of this axis,
+     * and the results are added up. NULL: see the two fields above. */
     int (*along)(const weft_tensor *y);
-    /* KERNEL: changes the attributes of a node that computes y only from this example on, if its values depend on the number of
-     * an example, as random numbers do. NULL: they do not. */
+    /* KERNEL: used if values of y depend on the number of an example, as random numbers do: changes the attributes of a
+     * node that computes y only from this example on. NULL: no value depends on the number. */
     void (*begin_at)(const weft_tensor *y, int64_t example, wi_attributes *attributes);
     /* REDUCE: combines the results from two parts of the input to the result from both. NULL: that is impossible. */
     weft_tensor *(*combine)(weft_tensor *, weft_tensor *);
@@ -95,8 +99,8 @@ typedef struct wi_op {
     /* Fails if y, with this shape and these attributes at a plan's length, is not valid over these inputs. NULL: it always is. */
     weft_status (*fits)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
-    /* Creates y at a plan's length if the constructor would have left out the node, as a sum over one element, or if an input
-     * depends on another one. NULL: wi_node creates it. */
+    /* Creates y at a plan's length if the constructor would have left out the node, for example a sum over one element,
+     * or if an input of y must be computed from another input. NULL: wi_node creates it. */
     weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
 } wi_op;

@@ -18,8 +18,8 @@ typedef struct wi_op_rules {
 
 extern const wi_op_rules *const wi_all_rules[]; /* NULL ends the list */
 
-/* The rules of the op; if it has none, an entry without any. The graph has a small hash table of them, because passes ask for each
- * node. */
+/* The rules of the op; if the op has none, an entry without rules. The graph has a small hash table of them, because
+ * passes ask for each node. */
 const wi_op_rules *wi_rules_of(weft_graph *graph, const wi_op *op);
 
 #endif

@@ -94,7 +94,7 @@ static bool begins_with_word(const char *line, const char *word) {
     return strncmp(line, word, length) == 0 && !isalnum((unsigned char)line[length]) && line[length] != '_';
 }
 
-/* With or without the prefix of public names. */
+/* Does the line begin with the name of the call, with or without its prefix "weft_"? */
 static bool begins_with(const char *line, const char *call) {
     return begins_with_word(line, call) || begins_with_word(line, call + sizeof "weft_" - 1);
 }

@@ -27,8 +27,8 @@ typedef struct wi_origins {
     int line;
 } wi_origins;
 
-/* The body of a public function that calls others: evaluates the expression as part of the call `call`. x is one of the inputs. The
- * name of a function behind a macro is that of the macro: weft_linear, weft_sum. */
+/* The body of a public function that calls others: evaluates the expression as part of the call `call`. x is one of the
+ * inputs. If users call the function through a macro, `call` is the name of the macro: weft_linear, weft_sum. */
 #define WI_CALL(x, call, expression)        WI_CALL_IN(weft_tensor_graph(x), call, expression)
 #define WI_CALL_IN(graph, call, expression) (wi_call_begin((graph), call), wi_call_end((graph), (expression)))
 void wi_call_begin(weft_graph *graph, const char *call); /* graph may be NULL */

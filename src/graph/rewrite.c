@@ -27,7 +27,7 @@ static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node)
     return note ? note->image : NULL;
 }
 
-/* An image is its own image, and has the readers of the node. */
+/* Sets the image of the node. An image is its own image, and takes over the count of the node's readers. */
 static void set_image(wi_rewrite *rewrite, weft_tensor *node, weft_tensor *image) {
     wi_rewritten *const of_image = note_of(rewrite, image), *const of_node = note_of(rewrite, node);
     of_node->image = image;
@@ -83,8 +83,9 @@ static weft_status add_root(wi_rewrite *rewrite, weft_tensor *root) {
     return WEFT_OK;
 }
 
-/* The order of y's assignments is that of the caller's node that y replaces: the lowest one in the stack of which each entry was
- * made for the entry below. */
+/* Lists y for add_effects. y's assignments are ordered by the id of the caller's node that y replaces. To find this
+ * node, the function goes down the stack as long as an entry's node was created to replace the node of the entry
+ * below. */
 static weft_status note_effective(wi_rewrite *rewrite, weft_tensor *y) {
     size_t from = rewrite->depth - 1;
     while (from > 0 && rewrite->stack[from - 1].made == rewrite->stack[from].node) from--;
@@ -99,8 +100,9 @@ static int by_order(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The index of the root that an assignment replaces: a previous assignment of composites, or, if the op may replace outputs of the
- * plan, such an output. root_count if there is none. */
+/* Returns the index of the root that an assignment to the variable replaces: an earlier assignment of a composite, or,
+ * if the op may replace outputs of the plan, an output that assigns to the variable. Returns root_count if there is no
+ * such root. */
 static size_t root_for(const wi_rewrite *rewrite, const wi_op *op, const weft_tensor *variable) {
     const size_t known = wi_rewrite_effect_on(rewrite, variable);
     for (size_t i = 0; op->guards && known == rewrite->root_count && i < rewrite->first_effect; i++) {
@@ -164,7 +166,8 @@ static void leave(wi_rewrite *rewrite, weft_tensor *made) {
     set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
 }
 
-/* Creates the node at the plan's length. An input is recorded, because the caller refers to the original node. */
+/* Creates the node at the plan's length. If the node is an input of the graph, records the pair of both nodes, because
+ * the caller refers to the original one. */
 static weft_status give_length(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
     WI_TRY(wi_length_make(y, inputs, &rewrite->given, made));
@@ -176,7 +179,8 @@ static weft_status give_length(
     return WEFT_OK;
 }
 
-/* Writes the node that replaces y, whose inputs have these images. *done: it is y's image, otherwise it must be rewritten first. */
+/* Writes to *made the node that replaces y; `inputs` are the images of y's inputs. *done: *made is y's image; otherwise
+ * *made must be rewritten first. */
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
     *done = false;
@@ -196,7 +200,8 @@ static weft_status replace(
     return *done ? WEFT_OK : count(rewrite, y->op, "replaced by another kernel op");
 }
 
-/* Gives the node on top of the stack, whose inputs all have images, its image, or enters the node that replaces it. */
+/* Handles the node on top of the stack when all its inputs have images: sets the image of the node, or pushes the node
+ * that replaces it on the stack. */
 static weft_status rewrite_top(wi_rewrite *rewrite) {
     weft_tensor *const y = rewrite->stack[rewrite->depth - 1].node, *made = NULL;
     const weft_allocator *const allocator = rewrite->graph->context->allocator;
@@ -274,7 +279,7 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
         if (i + 1 == rewrite->root_count) WI_TRY(add_effects(rewrite));
     }
-    for (size_t i = 0; i < rewrite->root_count; i++) { /* rewrites the roots that add_effects has replaced */
+    for (size_t i = 0; i < rewrite->root_count; i++) { /* includes the roots that add_effects has replaced */
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
     }

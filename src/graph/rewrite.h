@@ -20,7 +20,7 @@ typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
 typedef struct wi_rewrite wi_rewrite;
 
-/* How often nodes of an op were changed in a way in one pass. */
+/* How often one pass changed nodes of an op in one way. */
 typedef struct wi_rewrite_count {
     const wi_op *op;
     const char *what; /* a rule's name, "lowered" or "replaced by another kernel op" */
@@ -36,7 +36,8 @@ typedef struct wi_rule {
     weft_tensor *(*apply)(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 } wi_rule;
 
-/* A composite whose assignments (wi_op.effect) are created when all roots so far have been rewritten. */
+/* A composite whose assignments (wi_op.effect) the pass creates after it has rewritten all roots that were there
+ * before. */
 typedef struct wi_effective {
     weft_tensor *node;
     uint32_t order; /* the id of the caller's node that it replaces */
@@ -73,7 +74,8 @@ struct wi_rewrite {
     size_t input_count, input_capacity;
 };
 
-/* Rewrites the outputs; `roots` are then the results. */
+/* wi_rewrite_begin takes the outputs, and wi_rewrite_run rewrites them. Then `roots` are the rewritten outputs and the
+ * assignments. */
 weft_status wi_rewrite_begin(wi_rewrite *rewrite, weft_tensor *const *outputs, size_t count);
 weft_status wi_rewrite_run(wi_rewrite *rewrite);
 void wi_rewrite_end(wi_rewrite *rewrite);
@@ -83,14 +85,14 @@ void wi_rewrite_end(wi_rewrite *rewrite);
 const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tensor *node);
 /* Is the node a root: an output of the plan, or an assignment? */
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
-/* How often the node is an input of another node; and whether it is so exactly once and is no root. Only for rules of stage
- * WI_STAGE_MATCH. */
+/* wi_rewrite_readers returns how often the node is an input of other nodes; wi_rewrite_has_one_reader, whether this is
+ * exactly once and the node is no root. Only for rules of stage WI_STAGE_MATCH. */
 uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);
 /* What the first applicable rule of y's op returns for y over these inputs; NULL: no rule applies. */
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-/* The value of the variable after the assignments that composites have made so far; and the index of the root with the latest of
- * these assignments, or root_count if there is none. */
+/* wi_rewrite_value returns the value of the variable after the assignments that composites have added so far;
+ * wi_rewrite_effect_on, the index of the root with the latest of these assignments, or root_count if there is none. */
 weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable);
 size_t wi_rewrite_effect_on(const wi_rewrite *rewrite, const weft_tensor *variable);
 /* The entry of a stream in `drawn`. */

@@ -12,8 +12,9 @@ const char *wi_scope_prefix(const weft_graph *graph);
 bool wi_scope_shares(const weft_graph *graph);
 /* Are layers created in their form for inference? */
 bool wi_scope_is_inference(const weft_graph *graph);
-/* The number N in the name "layerN" of the next layer for which the caller gives no name: the smallest number that the graph has
- * no variable of, or, in a scope that shares names, the next number of the scope. `layer` is a string literal. */
+/* The number N in the name "layerN" of the next layer for which the caller gives no name: the smallest N for which the
+ * graph has no variable in "layerN", or, in a scope that shares names, the next number of this scope. `layer` is a
+ * string literal. */
 uint32_t wi_scope_number(weft_graph *graph, const char *layer);
 /* The existing variable of this name (with the prefix); NULL: a new variable may have the name, or an error is recorded in the
  * graph. It is an error if the scope does not share names, or if the variable differs in kind, shape or dtype. */

@@ -26,7 +26,7 @@ int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest) {
 
 bool wi_has_length(int64_t dim, int64_t symbol) {
     const int64_t n = wi_magnitude(dim);
-    if (symbol == 0 || n <= symbol / 2) return false; /* without a division for nearly all numbers */
+    if (symbol == 0 || n <= symbol / 2) return false; /* avoids the division for nearly all numbers */
     int64_t rest, times = wi_length_times(n, symbol, &rest);
     bool has = true;
     while (has && times > 0) {
@@ -68,7 +68,8 @@ int64_t wi_without_symbol(int64_t dim) {
     return dim > 0 && dim % WI_BATCH_SYMBOL == 0 ? -(dim / WI_BATCH_SYMBOL) : dim;
 }
 
-/* Of the batch and the length, the symbol that n is read as a multiple of: the one that leaves the smaller rest. */
+/* The symbol of which n is taken to be a multiple: that of the batch or WEFT_LENGTH, whichever leaves the smaller
+ * rest. */
 static int64_t symbol_of(int64_t n) {
     int64_t rest, rest_of_batch;
     if (!wi_has_length(n, WI_BATCH_SYMBOL)) return WEFT_LENGTH;
@@ -80,7 +81,8 @@ static int64_t symbol_of(int64_t n) {
 
 enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
 
-/* "2*length + 3"; of a number with a square, the multiple of the length itself is left out. */
+/* Writes n as text, such as "2*length + 3". If n contains the square of the length, the text leaves out the term that
+ * is linear in the length. */
 static void print_number(char text[NUMBER_TEXT], int64_t n) {
     int64_t rest;
     const int64_t symbol = symbol_of(n), times = wi_length_times(n, symbol, &rest);
@@ -164,7 +166,7 @@ static const double MOST_ELEMENTS = (double)(INT64_C(1) << 40);
 /* Numbers of elements at the general batch, and of their bytes, must fit into 64-bit integers. */
 static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
-/* The size at the smallest length. A plan checks the size at its own length. */
+/* The dimension at length 1, but at least 1. A plan checks the dimension at the length of the plan. */
 static int64_t least_size(int64_t dim) {
     const int64_t n = wi_magnitude(dim), size = wi_at_length(n, symbol_of(n), 1);
     return size > 0 ? size : 1;

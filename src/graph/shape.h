@@ -89,10 +89,12 @@ int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest);
 /* Has the dimension the length? With symbol 0, none has. */
 bool wi_has_length(int64_t dim, int64_t symbol);
 bool wi_shape_has_length(const wi_shape *shape, int64_t symbol);
-/* The dimension at a length, which may be 0 or negative. Of a multiple of the batch, this is 0 instead of a negative number.
- * Dimensions that do not depend on the length are returned as they are. */
+/* The dimension at a length. The result may be 0 or negative, for example for length - 3; but if the dimension is a
+ * multiple of the batch, a negative multiple becomes 0. Dimensions that do not depend on the length are returned as
+ * they are. */
 int64_t wi_at_length(int64_t dim, int64_t symbol, int64_t length);
-/* A multiple of WI_BATCH_SYMBOL as the usual dimension, a multiple of the batch; other dimensions are returned as they are. */
+/* Converts a multiple of WI_BATCH_SYMBOL to the usual form, a negative number that means a multiple of the batch. Other
+ * dimensions are returned as they are. */
 int64_t wi_without_symbol(int64_t dim);
 
 wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);

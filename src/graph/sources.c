@@ -393,7 +393,7 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
 
 /* ---- the parameters of a block as one tensor ---- */
 
-/* The number of rows so far. Later parameters add rows until the block is on the device. */
+/* The number of rows that the block has now. Further parameters add rows until the block is on the device. */
 static int64_t flat_rows(const weft_graph *graph, size_t block) {
     return (int64_t)(wi_graph_block_bytes(graph, block) / WI_FLAT_ROW_BYTES);
 }

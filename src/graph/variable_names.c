@@ -26,7 +26,7 @@ static wi_variable_name *find(const wi_variable_name *table, const char *text, s
     return name;
 }
 
-/* Finds or creates the entry. It refers to the text. NULL: out of memory. */
+/* Finds the entry of the text, or creates an entry, which refers to the text without a copy. NULL: out of memory. */
 static wi_variable_name *take(weft_graph *graph, wi_variable_name **table, const char *text, size_t length) {
     const weft_allocator *const allocator = graph->context->allocator;
     wi_variable_name *name = find(*table, text, length);

@@ -37,15 +37,16 @@ typedef struct wi_variable {
     bool sparse;    /* a table of which an update changes only some rows */
     float max_norm; /* the largest norm that a row of such a table has when it is read; 0: any */
     bool frozen;    /* the next weft_minimize or weft_optimizer_step does not change this parameter */
-    /* The name of what an optimizer stores here ("m") for the parameters in as many bytes of block `covered_block` from the
-     * offset `covered` on. NULL: this is no state of an optimizer. */
+    /* The variable is a state of an optimizer for the parameters in block `covered_block`, from the offset `covered`
+     * on, in as many bytes as the state has. The role says what the optimizer stores, such as "m". NULL: the variable
+     * is no such state. */
     const char *role;
-    size_t optimizer, clock; /* their numbers */
+    size_t optimizer, clock; /* the numbers of the optimizer and of its clock */
     size_t covered_block, covered;
     bool transient; /* files do not contain it */
     bool assigned;  /* weft_assign changes it, so checkpoints contain its value */
     const char
-        *saved_as;    /* the name in checkpoints of a count of loss scaling or of updates; NULL: it is none */
+        *saved_as;    /* a count of loss scaling or of updates has this name in checkpoints; otherwise NULL */
     bool is_optional; /* with saved_as: a checkpoint may lack it */
 } wi_variable;
 
@@ -195,7 +196,7 @@ uint64_t wi_clock_update(const wi_clock *clock);
 void wi_accumulation_goes_on(weft_graph *graph);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
-/* A new scalar, for rules whose scalar weft_scalar_set changes. */
+/* Creates a scalar with a rule whose base value weft_scalar_set can change. */
 weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
 bool wi_scalar_has_rule(const weft_tensor *scalar);
 /* The scalar with this rule and these arguments; calls with equal ones return the same scalar. */
@@ -207,7 +208,8 @@ weft_tensor *wi_step_scalar(
  * row. Gaps behind parameters are zero. */
 enum { WI_FLAT_ROW = 16, WI_FLAT_ROW_BYTES = 64 };
 weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block);
-/* A nameless state (rows, WI_FLAT_ROW) whose pieces have as many bytes as those of the block. */
+/* Creates a nameless state (rows, WI_FLAT_ROW), whose elements all begin with the value `first`. If the block is
+ * divided into pieces, the pieces of the state have as many bytes as those of the block. */
 weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first);
 /* The first row of a parameter, and the number of its rows. */
 int64_t wi_first_row(const weft_tensor *parameter);
@@ -216,11 +218,13 @@ int64_t wi_row_count(const weft_tensor *parameter);
 /* ---- variables ---- */
 /* Adds a block, or if `piece` is not 0, a block for each piece of so many bytes. *index is the number of the first. */
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t piece, size_t *index);
-/* The block, or the first piece, of a variable or of a tensor from wi_flat_parameters. */
+/* The number of the block (if the block is divided, of its first piece) of a variable, or of a tensor from
+ * wi_flat_parameters. */
 size_t wi_graph_block_of(const weft_tensor *source);
 /* The bytes of the block and of all further pieces if it is the first piece. */
 size_t wi_graph_block_bytes(const weft_graph *graph, size_t block);
-/* Creates and fills the memory of the block, or of all pieces if it is one, unless that has already happened. */
+/* Creates and fills the memory of the block, unless that has already happened. If the block is a piece of a variable,
+ * does so for all pieces of the variable. */
 weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
 /* Must be called by everything that writes to the memory of a block, or to any piece if the block is the first one: plans then
  * compute again the values that they have computed from this memory. */

@@ -169,7 +169,8 @@ void wi_checkpoint_close(wi_checkpoint_file *file) {
     *file = (wi_checkpoint_file){0};
 }
 
-/* The name that the file's format uses for a name of WI_CHECKPOINT_FORMAT; also for the beginning of names. */
+/* Converts a name of WI_CHECKPOINT_FORMAT to the name that the format of the file uses. The name may also be the
+ * beginning of names. */
 static const char *name_in(const wi_checkpoint_file *file, const char *name) {
     return file->format == 1 && wi_name_is_reserved(name) ? name + strlen(WI_RESERVED_PREFIX) : name;
 }

@@ -31,8 +31,8 @@ weft_status wi_checkpoint_image_reserve(wi_checkpoint_image *image, const char *
 /* Fills the image with the header and the contents of the list. Allocates memory only if the image is larger than any
  * before. path: for errors. */
 weft_status wi_checkpoint_image_fill(wi_checkpoint_image *image, const char *path, wi_saved_list *list);
-/* Writes the file, synced to the disk, and removes temporary files that killed processes left of it. After an error an
- * older file is not changed. */
+/* Writes the file and syncs it to the disk. Also removes temporary files for this path that killed processes left.
+ * After an error, an older file at the path is unchanged. */
 weft_status wi_checkpoint_image_write(wi_checkpoint_image *image, const char *path);
 
 /* A checkpoint in memory, after all checks of the file. */
@@ -51,8 +51,8 @@ void wi_checkpoint_close(wi_checkpoint_file *file);
 
 /* The tensor that has this name in WI_CHECKPOINT_FORMAT, in a file of any format; NULL: there is none. */
 wi_saved_tensor *wi_checkpoint_tensor(const wi_checkpoint_file *file, const char *name);
-/* Values of the metadata. find returns NULL if there is none; for the others that is WEFT_ERROR_FORMAT, which names the
- * key. */
+/* Values of the metadata. If the file lacks the key, wi_checkpoint_find returns NULL, and the other functions return
+ * WEFT_ERROR_FORMAT with a message that names the key. */
 const char *wi_checkpoint_find(const wi_checkpoint_file *file, const char *key);
 weft_status wi_checkpoint_count(const wi_checkpoint_file *file, const char *key, uint64_t *value);
 weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key, double *value);

@@ -195,8 +195,8 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     return list_encodings(list, graph);
 }
 
-/* Checks the counts of clocks and scalars: those of the graph, or the smaller ones that the graph had before further
- * steps introduced parameters to an optimizer. */
+/* Checks the counts of clocks and scalars in the file. They must be the counts of the graph, or smaller counts that the
+ * graph had before further steps introduced parameters to an optimizer. */
 static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
     uint64_t clocks = 0, scalars = 0, schedules = 0, seed = 0;
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));

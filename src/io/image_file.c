@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* A file may hold this much for each pixel that is allowed, and this much besides: more is no image. */
+/* The largest size of an image file: FILE_BYTES_PER_PIXEL for each allowed pixel (max_pixels), and
+ * FILE_BYTES_BESIDES. */
 enum { FILE_BYTES_PER_PIXEL = 8, FILE_BYTES_BESIDES = 16 << 20 };
 
 /* The error of a build without the decoder. */
@@ -51,7 +52,8 @@ weft_status wi_picture_decode(
     WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %zu bytes, is neither a PNG nor a JPEG image", name, bytes);
 }
 
-/* So that neither a pipe nor a file of any length is read. */
+/* Fails if the path is not a regular file, such as a pipe, or if the file is too long for an image of max_pixels
+ * pixels. */
 static weft_status check_file(const char *path, uint64_t max_pixels) {
     wi_path_info info;
     WI_TRY(wi_path_look(&info, path, NULL));

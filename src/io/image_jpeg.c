@@ -3,7 +3,7 @@
  * libjpeg reports errors by a function that must not return: ours writes the line and jumps back to `decode`,
  * which is the only place that calls setjmp. Everything that the jump could lose is in `reading`, outside of
  * the functions that it leaves. What libjpeg only warns of and then fills up with grey (data that end too
- * soon, codes that are none) is an error here; stray bytes between markers are not. */
+ * soon, invalid codes) is an error here; stray bytes between markers are not. */
 #ifdef WEFT_WITH_JPEG
 #include "io/image_file.h"
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 
 #include <jerror.h>
 
-/* Each scan of a progressive image goes over all of its pixels, and may take a few bytes of the file. */
+/* Limits of the scans of a progressive image. libjpeg visits all pixels for each scan, but a scan may have only a few
+ * bytes, so that a small file with many scans could take very long to decode. */
 enum { MAX_SCANS = 1000, SCANS_OF_LARGEST = 32 };
 
 typedef struct reading {

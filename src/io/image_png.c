@@ -83,7 +83,8 @@ static void decode(reading *r) {
     png_set_read_fn(r->png, r, read_bytes);
     png_set_user_limits(r->png, MAX_SIDE, MAX_SIDE);
     png_set_chunk_malloc_max(r->png, MAX_CHUNK);
-    /* Texts, profiles and the like are passed over: they would be unpacked, each to MAX_CHUNK. */
+    /* Skips chunks such as texts and colour profiles, because libpng would unpack each of them to as much as MAX_CHUNK
+     * bytes. */
     png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     read_image(r);
 }

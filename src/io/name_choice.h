@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "base/pattern.h"
 
-/* Does the name match a pattern of `only` and none of `skip`? The lists end with NULL; an omitted list is NULL. */
+/* Does the name match a pattern of `only` (`only` NULL: any name does) and no pattern of `skip` (NULL: no pattern)?
+ * NULL ends each list. */
 bool wi_name_is_chosen(const char *const *only, const char *const *skip, const char *name);
 
 /* Replaces the beginning `prefix` of names by `new_prefix`. prefix NULL: changes no name; new_prefix NULL: "". */

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* For a file that is opened in place, such as a log, and may be a device or a pipe. Error: WEFT_ERROR_FILE. */
+/* Tests a file that is opened in place, such as a log. The file may be a device or a pipe. Error: WEFT_ERROR_FILE. */
 weft_status wi_line_output_check(const char *path);
 
 #endif

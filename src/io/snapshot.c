@@ -31,8 +31,8 @@ void wi_snapshot_clear(wi_snapshot *snapshot) {
     *snapshot = (wi_snapshot){0};
 }
 
-/* Calls `one` for each variable and its part of the memory. Variables that were created after wi_snapshot_prepare come
- * last in the graph, where no memory is left for them. */
+/* Calls `one` for each variable and its part of the memory. The loop ends at variables that were created after
+ * wi_snapshot_prepare: they are the last of the graph, and the snapshot has no memory for them. */
 static weft_status copy(
     const wi_snapshot *snapshot, weft_status (*one)(const wi_variable *, unsigned char *)) {
     size_t offset = 0;

@@ -40,8 +40,8 @@ weft_status wi_find_candidates(
 
 /* Is the candidate neither refused, nor unmeasured, nor in quarantine? */
 bool wi_may_serve(const wi_candidate *candidate);
-/* The cheapest candidate that may serve; of equal ones the first. forced: only candidates of this name (forced.h), libraries
- * included, which have no estimate; NULL: all. Returns NULL if there is none. */
+/* Returns the cheapest candidate that may serve, the first one if several cost the same, or NULL if there is none. forced: NULL,
+ * or the name that a candidate must have (forced.h). A library, which has no estimate, is returned only if its name is forced. */
 wi_candidate *wi_cheapest_candidate(wi_selection *selection, const wi_op *op, const char *forced);
 
 /* "chosen", "slower", ... */

@@ -84,7 +84,8 @@ static int64_t product_of(const int64_t sizes[3]) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/* Contiguous: (F, K..., C) if the channels of the site's weight are adjacent, (F, C, K...) otherwise. */
+/* Sets the strides of a contiguous weight: (F, K..., C) if the channels of the site's weight are adjacent, (F, C, K...)
+ * otherwise. */
 static void pack_weight(wi_conv_geometry *w, const wi_conv *conv) {
     const int64_t taps = product_of(conv->taps);
     const bool channels_last = (w->transposed ? w->w_filter : w->w_channel) == 1 && taps > 1;
@@ -233,7 +234,7 @@ static double expected_of_weight(const wi_conv *conv, const double *x, const dou
     return sum;
 }
 
-/* ---- all ---- */
+/* ---- all contractions ---- */
 
 weft_status wi_contraction_case_make(
     wi_contraction_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena) {

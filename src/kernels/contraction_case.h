@@ -29,13 +29,14 @@ weft_status wi_contraction_case_make(
 double wi_contraction_case_expected(
     const wi_contraction_case *small, const double *a, const double *b, int64_t index);
 
-/* Element i of an operand for tests: an eighth from -1 to 1. Products and sums of such numbers are exact in every format. */
+/* Element i of an operand for tests: a multiple of 1/8, from -1 to 1. Products and sums of such numbers are exact in every
+ * format. */
 double wi_case_number(size_t i);
 /* Creates a buffer with these numbers. */
 weft_status wi_case_upload(wi_buffer *buffer, wi_device *device, weft_dtype dtype, size_t count);
 
-/* The error that an element may have if it is a sum of `terms` products of such numbers: only the transforms of convolutions
- * round. A missing product is an error of some tenths. */
+/* The largest error that is accepted in a sum of `terms` products of these numbers. Only convolutions that transform their
+ * operands round such numbers. A missing product changes the sum by some tenths. */
 double wi_contraction_error_allowed(const wi_kernel_site *site, double terms);
 
 #endif

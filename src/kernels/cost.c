@@ -21,7 +21,7 @@ double wi_build_fraction(const wi_device_profile *device, double build_seconds) 
     return build_seconds / device->runs;
 }
 
-/* Units take groups in rounds. With few groups per unit, nothing hides the waits of a group. */
+/* Each unit takes one group after the other. With few groups per unit, no other group works while one waits for memory. */
 static double arithmetic(const wi_device_profile *device, const wi_work *work) {
     const double units = (double)device->units, groups = fmax(1.0, work->groups);
     const double share = groups < device->hiding_groups * units ? device->exposed : 1.0;

@@ -65,7 +65,8 @@ static bool is_for(const forcing *rule, const wi_implementation *implementation)
     return false;
 }
 
-/* Fails if the name fits no implementation of any op of the rule. A name of a convolution may fit only one of three ops. */
+/* Fails if the name fits no implementation of any op of the rule. It need not fit all ops: some names of convolutions exist only
+ * for the forward pass, the data gradient or the weight's gradient. */
 static weft_status check(const forcing *rule, const char *name) {
     char known[1024] = "";
     size_t length = 0;

@@ -1,5 +1,6 @@
-/* Implementations that the environment forces. $WEFT_GEMM is the whole name; names of convolutions begin with $WEFT_CONV; names
- * of recurrent scans and of attention end with $WEFT_RECURRENT and $WEFT_ATTENTION, where "gpu/rows4" chooses a variant, too. */
+/* Implementations that the environment forces. $WEFT_GEMM is the full name of an implementation of matrix products, $WEFT_CONV is
+ * the beginning of the name of one of convolutions, and $WEFT_RECURRENT and $WEFT_ATTENTION are the end of the name of one of
+ * recurrent scans and of attention. These two may also name a variant, as in "gpu/rows4". */
 #ifndef WI_FORCED_H
 #define WI_FORCED_H
 

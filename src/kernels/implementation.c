@@ -59,7 +59,8 @@ static weft_dtype sums_of(const wi_kernel_site *site) {
     return wi_format_of(widest)->compute;
 }
 
-/* Products of numbers in a format that both operands have are exact in the wider format of the sums. */
+/* Does a kernel with these formats multiply the numbers of the site without rounding more than is allowed? Products of numbers in
+ * a format that both operands have are exact in the wider format of the sums. */
 static bool multiplies(const wi_formats *formats, const wi_kernel_site *site, weft_dtype wide) {
     const weft_dtype a = site->formats[0], b = site->formats[1];
     return formats->compute == wide || (formats->compute == a && formats->compute == b) ||
@@ -116,7 +117,7 @@ double wi_implementation_margin(
     return implementation->margin ? implementation->margin(&own) : 1.0;
 }
 
-/* The macros of templates that read several formats. */
+/* Defines the macros that templates need to read several formats. */
 static void define_formats(const wi_kernel_site *site, wi_kernel_plan *plan) {
     static const char *const inputs[] = {"WEFT_FORMAT_A", "WEFT_FORMAT_B", "WEFT_FORMAT_C"};
     const wi_format *const sums = wi_format_of(sums_of(site));

@@ -34,19 +34,19 @@ typedef struct wi_kernel_site {
     const weft_tensor *node; /* NULL: a contraction outside of a plan, for measurements and tests */
     const wi_device_profile *device;
     bool inference;
-    uint32_t fixed; /* a bit for each input that stays the same from run to run: it is packed once */
+    uint32_t fixed; /* a bit for each input that is the same in all runs and is therefore packed only once */
     wi_extent inputs[WI_KERNEL_INPUTS], result;
-    /* Of the inputs. `offset` is the offset modulo 16 elements, for decisions about alignment. The whole offset is an
-     * argument of the kernel. */
+    /* The layouts of the inputs. `offset` is the offset modulo 16 elements, for decisions about alignment. The whole
+     * offset is an argument of the kernel. */
     wi_layout layouts[WI_KERNEL_INPUTS];
-    /* Sizes and strides of a matrix product or a convolution. NULL: other contractions, and kernel ops. */
+    /* Sizes and strides of a matrix product or a convolution. NULL for other contractions and for kernel ops. */
     const struct wi_gemm_shape *product;
-    weft_dtype formats[WI_KERNEL_INPUTS]; /* in which the inputs are stored */
-    weft_dtype result_format;             /* without `product`: in which the result is stored */
+    weft_dtype formats[WI_KERNEL_INPUTS]; /* the formats in which the inputs are stored */
+    weft_dtype result_format;             /* the format of the stored result; only if `product` is NULL */
     weft_dtype precision; /* the format to which factors may be rounded; f32: factors must not be rounded */
-    weft_matmul_precision products; /* of f32 operands */
-    const int *values;              /* of the parameters, in the variant that is asked for */
-    bool quads;                     /* contractions: the epilogue takes four columns at once */
+    weft_matmul_precision products; /* the precision of products of f32 operands */
+    const int *values;              /* values of the parameters of the variant that is considered */
+    bool quads;                     /* contractions: the epilogue accepts four columns at once */
     size_t most_scratch;            /* limit of the scratch memory in bytes; 0: no limit */
 } wi_kernel_site;
 
@@ -58,28 +58,29 @@ typedef struct wi_variant {
     int values[WI_PARAMETERS];
 } wi_variant;
 
-/* Work-groups and local memory of a kernel. */
+/* How large work-groups and local memory must be for a kernel. */
 typedef struct wi_limits {
     size_t group;    /* work-items of a group */
-    size_t items[2]; /* of them along the first two dimensions */
+    size_t items[2]; /* work-items of a group along the first two dimensions */
     size_t local_bytes;
 } wi_limits;
 
 /* What an implementation needs of a device, whatever the sizes. */
 typedef struct wi_needs {
     unsigned classes;                       /* bits WI_ON_CPU, WI_ON_GPU; 0: any */
-    unsigned without;                       /* quirks with which it does not work */
+    unsigned without;                       /* quirks of devices on which it does not work */
     unsigned engines;                       /* matrix engines that it uses, WI_ENGINE_ bits */
-    wi_limits (*limits)(const int *values); /* NULL: none */
+    wi_limits (*limits)(const int *values); /* NULL: it works within the limits of every device */
     bool (*copies)(const int *values);      /* does it copy asynchronously (cl/async_copies.h)? NULL: no */
 } wi_needs;
 
-/* Number formats: of the inputs in memory (and of a kernel op's result), of the factors, of the sums. */
+/* The three number formats of an implementation. storage: of the inputs in memory, and of a kernel op's result. compute: of the
+ * factors. accumulation: of the sums. */
 typedef struct wi_formats {
     weft_dtype storage, compute, accumulation;
 } wi_formats;
 
-/* A `storage`: every format that is computed in the row's `compute`. */
+/* A value of `storage` that stands for every format whose numbers are computed in the format `compute` of the same wi_formats. */
 #define WI_ANY_STORAGE ((weft_dtype)-1)
 
 /* The formats of templates that convert each input as they load it: any storage that is computed in f32, with sums in f32. */
@@ -94,16 +95,16 @@ enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {
     const char *name;
-    const wi_op *ops[WI_IMPLEMENTATION_OPS]; /* that it computes */
-    const char *file;                        /* of cl_kernels; NULL: a library, which has `run` */
-    const char *const *headers;              /* before the file; ends with NULL; NULL: none */
+    const wi_op *ops[WI_IMPLEMENTATION_OPS]; /* the ops that it computes */
+    const char *file;                        /* template in cl_kernels; NULL: a library, which has `run` */
+    const char *const *headers;              /* files before the template; ends with NULL; NULL: none */
     const char *const *parameters;           /* names of macros; ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first; ends with {0}; NULL: no parameters */
-    const wi_variant *tuned_variants;        /* that serve only if the tuner measured them; NULL: none */
+    const wi_variant *tuned_variants;        /* chosen only if the tuner measured them; NULL: none */
     wi_needs needs;
-    /* `format_count` rows. NULL: a contraction takes f32 only, a kernel op the dtypes of its node. A template with rows reads
-     * inputs 0, 1 and 2 by the macros of common.clh for WEFT_FORMAT_A, _B and _C; a kernel op stores its result in
-     * WEFT_FORMAT_RESULT. */
+    /* The `format_count` combinations of formats that the implementation accepts. NULL: a contraction accepts f32 only, a kernel
+     * op accepts the dtypes of its node. If there are formats, the template reads inputs 0, 1 and 2 by the macros of common.clh
+     * for WEFT_FORMAT_A, _B and _C; a kernel op stores its result in WEFT_FORMAT_RESULT. */
     const wi_formats *formats;
     int format_count;
     /* Called while a plan is ordered, when sizes are known but layouts are not. Returns the node to compute in place of the
@@ -111,17 +112,17 @@ typedef struct wi_implementation {
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
     bool quads; /* contractions: the template stores four columns at once if the epilogue can */
     bool joins; /* convolutions with `quads`: the columns of a quad may be of several groups */
-    /* Does it compute this site? NULL: every site of a device that has its needs. */
+    /* Does the implementation compute this site? NULL: it computes every site of a device that satisfies `needs`. */
     bool (*accepts)(const wi_kernel_site *site);
-    /* Estimated seconds of a site that it accepts (cost.h). NULL: it is the only one of its op. */
+    /* Estimated seconds at a site that the implementation accepts (cost.h). NULL: its op has no other implementation. */
     double (*cost)(const wi_kernel_site *site);
-    /* A factor of the estimate. Kernels with larger rounding errors have more than 1: they must be that much faster than the
-     * others. NULL: 1. */
+    /* A factor by which the estimate is multiplied when candidates are compared. Kernels with larger rounding errors have a
+     * factor above 1, and must be that much faster than the others. NULL: 1. */
     double (*margin)(const wi_kernel_site *site);
-    /* Fills *plan for the site; what the record says is already there. */
+    /* Fills in *plan for the site. The fields that come from this record are already set. */
     weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
-    /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
-     * *event becomes the event of the last kernel; NULL: none is wanted. */
+    /* The product of a library: enqueues C = A·B without an epilogue. C (batch, m, n) is contiguous and begins at element
+     * c_offset. *event becomes the event of the last kernel; event may be NULL. */
     weft_status (*run)(wi_device *device, const struct wi_gemm_shape *shape, cl_mem a, size_t a_offset,
         cl_mem b, size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
 } wi_implementation;
@@ -139,10 +140,10 @@ bool wi_variant_is_tuned(const wi_implementation *implementation, const wi_varia
 /* Does the device have what the variant needs? */
 bool wi_implementation_has_needs(
     const wi_implementation *implementation, const wi_variant *variant, const wi_device_profile *device);
-/* Does it, and does the implementation compute the site, in the site's formats? */
+/* Does the device have what the variant needs, and does the implementation compute the site in the site's formats? */
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
-/* Of a site that it accepts. The cost is 0 without `cost`. */
+/* The estimated seconds, and the margin, at a site that the implementation accepts. The seconds are 0 if `cost` is NULL. */
 double wi_implementation_cost(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
 double wi_implementation_margin(

@@ -5,11 +5,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The error that is allowed in a 16-bit format, in roundings of this format: twice the largest that was seen. */
+/* The error that is allowed in a 16-bit format, as a multiple of the rounding error of this format: twice the largest error that
+ * was measured. */
 enum { ROUNDINGS = 16 };
 
-/* Copies what decides the code: op, attributes and the precision of products. `site` points into the case, which must not be
- * moved. */
+/* Copies the properties of the site on which the code of kernels depends: op, attributes and the precision of products.
+ * small->site points into the case, so the case must not be moved. */
 static weft_status begin_case(wi_kernel_op_case *small, const wi_kernel_site *site, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + WI_KERNEL_INPUTS * sizeof(weft_tensor *);
     *small =
@@ -66,7 +67,7 @@ typedef struct trial {
     wi_device *device;
     const wi_kernel_op_case *small;
     wi_buffer inputs[WI_KERNEL_INPUTS], result;
-    float *made; /* the result */
+    float *made; /* the result of the kernel */
 } trial;
 
 static weft_status upload(trial *t, wi_buffer *buffer, const double *numbers, int64_t count) {
@@ -106,7 +107,7 @@ static void clear(trial *t) {
 
 /* ---- the comparison ---- */
 
-/* The relative error that is allowed: kernels with `formats` may round the factors to the precision. */
+/* The relative error that is allowed. Kernels whose record has `formats` may round the factors to `precision`. */
 static double allowed(const wi_implementation *implementation, weft_dtype precision) {
     const weft_dtype format = implementation->formats ? precision : WEFT_F32;
     return format == WEFT_BF16 ? 0x1p-9 * ROUNDINGS : format == WEFT_F16 ? 0x1p-12 * ROUNDINGS : 1e-4;

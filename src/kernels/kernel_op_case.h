@@ -20,7 +20,7 @@ typedef struct wi_kernel_op_case {
     double *inputs[WI_KERNEL_INPUTS];
     int64_t counts[WI_KERNEL_INPUTS];
     double *expected;  /* the result; NaN: an element that may be anything */
-    double *magnitude; /* of each element; the error may be a share of it */
+    double *magnitude; /* for each element the number to which its relative error refers */
     int64_t count;     /* elements of the result */
     uint64_t seed;
 } wi_kernel_op_case;

@@ -3,7 +3,8 @@
 #include "cl/kernel_source.h"
 #include <stdio.h>
 
-/* Counts may exceed the lengths of the arrays; nothing is stored there, and wi_kernel_plan_check reports it. */
+/* The functions of this file count also what does not fit in the plan's arrays, without storing it. wi_kernel_plan_check then
+ * reports that a count exceeds the length of its array. */
 
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value) {
     const int i = plan->macro_count++;

@@ -48,7 +48,7 @@ typedef struct wi_kernel_launch {
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
     int argument_count;
-    int64_t iterations; /* of this launch and of those that are repeated with it; 0: it runs once */
+    int64_t iterations; /* how often it runs, with the launches that are repeated with it; 0: once, alone */
     int launches_per_iteration;
 } wi_kernel_launch;
 
@@ -69,7 +69,7 @@ typedef struct wi_kernel_plan {
     int macro_count;
     wi_kernel_launch *launches[WI_KERNEL_LAUNCHES]; /* in the arena, in the order in which they run */
     int count;
-    wi_kernel_launch spare; /* is filled in if there is no memory for another launch */
+    wi_kernel_launch spare; /* receives the fields of a launch for which there is no memory */
     bool failed;
     bool narrow;          /* indices have 32 bits, see index_type.h */
     size_t scratch_bytes; /* undefined before the first launch */
@@ -123,14 +123,14 @@ void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
 /* The launches so far pack these inputs (a bit each) into the first `bytes` of the scratch memory. */
 void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
 
-/* Is the plan complete? `op`: for the error. */
+/* Returns an error if the plan is not complete. op: a name for the message. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 
 /* ---- source text ---- */
 
-/* The template, with its macros and headers before it, and macros undefined after it. */
+/* Appends the template, with its macros and headers before it, and with lines after it that undefine the macros. */
 weft_status wi_kernel_template_append(const wi_kernel_plan *plan, wi_text *source);
-/* The parts of it: the macros come before the headers. */
+/* Append the parts of this text. The macros come before the headers. */
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
 weft_status wi_kernel_headers_include(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);

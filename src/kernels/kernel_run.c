@@ -72,7 +72,7 @@ static weft_status prepare_launch(
     return WEFT_OK;
 }
 
-/* Kernels may have an argument of scratch memory that they do not use, so there always is some. */
+/* Scratch memory is never empty, because kernels may have an argument for scratch memory that they do not use. */
 weft_status wi_kernel_run_prepare(
     wi_kernel_run *run, const wi_kernel_plan *plan, wi_program *program, const char *prefix) {
     const size_t bytes = plan->scratch_bytes > 0 ? plan->scratch_bytes : sizeof(float);

@@ -42,7 +42,7 @@ typedef struct wi_kernel_run {
  * <prefix>_<suffix>. Clear the run after a failure, too. */
 weft_status wi_kernel_run_prepare(
     wi_kernel_run *run, const wi_kernel_plan *plan, struct wi_program *program, const char *prefix);
-/* Does not wait. May be called any number of times. */
+/* Enqueues the launches without waiting for them. May be called any number of times. */
 weft_status wi_kernel_run_enqueue(const wi_kernel_run *run);
 void wi_kernel_run_clear(wi_kernel_run *run);
 

@@ -20,8 +20,8 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
     candidate->verdict = verdict;
 }
 
-/* Do asynchronous copies, or the matrix engines that the variant uses, compute what they should? Engines are tested by a
- * matrix product: the implementation itself, or else the first one that uses these engines. */
+/* Do the asynchronous copies and matrix engines that the variant uses work? Engines are tested by a matrix product: by this
+ * implementation if it computes matrix products, otherwise by the first implementation that does so with these engines. */
 static bool has_right_instructions(
     wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const unsigned engines = implementation->needs.engines;
@@ -38,9 +38,9 @@ static bool has_right_instructions(
     return false;
 }
 
-/* The cheapest candidate, of those that are forced if a name is, whose instructions work and that passes its self-test unless
- * it is forced. Candidates are tested from the cheapest on, so that nothing is compiled for one that would not be chosen.
- * NULL: there is none. */
+/* Returns the cheapest candidate whose instructions work and that passes its self-test, or NULL if there is none. forced: if not
+ * NULL, only candidates with this name are considered, and they need not pass a self-test. Candidates are tested from the
+ * cheapest on, so that nothing is compiled for a candidate that would not be chosen. */
 static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, const wi_op *op,
     const wi_kernel_site *site, const char *forced) {
     wi_candidate *best;
@@ -69,7 +69,7 @@ static bool is_contraction(const wi_op *op, const wi_kernel_site *site) {
     return site->product || op == &wi_op_conv_weight;
 }
 
-/* Puts in quarantine what failed, hung or computed wrong numbers when the tuner tried it at this site. */
+/* Puts candidates in quarantine that failed, hung or computed wrong numbers when the tuner tried them at this site. */
 static void refuse_bad(wi_selection *selection, wi_device *device, const char *name) {
     char kernel[WI_KERNEL_NAME];
     for (int i = 0; i < selection->count; i++) {
@@ -141,7 +141,8 @@ weft_status wi_select(
         return WEFT_OK;
     }
     wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
-    /* The planner reports the scratch memory as too large, or finds other ways to need less. */
+    /* Select without the limit. The planner then reports that the scratch memory is too large, or finds another way to need
+     * less. */
     if (!best && site->most_scratch) {
         wi_kernel_site any = *site;
         any.most_scratch = 0;

@@ -106,7 +106,8 @@ static bool find_case(wi_contraction_case *small, const wi_implementation *imple
 
 /* ---- what is tested ---- */
 
-/* The environment may decide. Otherwise unknown drivers are tested, and kernels that WEFT_KERNEL_DIR replaces. */
+/* Is a self-test wanted? $WEFT_SELF_TEST decides, if it is set. Otherwise kernels are tested if `always` is set, on drivers that
+ * are not trusted, and if WEFT_KERNEL_DIR replaces kernels. */
 static bool is_wanted(const wi_device *device, bool always) {
     if (wi_switch_value(WI_SWITCH_SELF_TEST)) return wi_switch_is(WI_SWITCH_SELF_TEST, "1");
     return always || !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
@@ -135,7 +136,8 @@ static bool is_testable(
 
 /* ---- names ---- */
 
-/* Of a contraction only the text of the file and the parameters: macros depend on the site's sizes. */
+/* Appends the text that identifies a contraction's kernel: only the file and the parameters, as macros depend on the site's
+ * sizes. */
 static weft_status append_contraction(
     wi_text *text, const wi_implementation *implementation, const wi_variant *variant) {
     WI_TRY(wi_kernel_source_include(text, implementation->file));
@@ -144,7 +146,7 @@ static weft_status append_contraction(
     return WEFT_OK;
 }
 
-/* Of a kernel op the whole text that is compiled. */
+/* Appends the text that identifies the kernel of a kernel op: all the text that is compiled. */
 static weft_status append_template(wi_text *text, const wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     wi_kernel_plan plan;
@@ -194,7 +196,7 @@ bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
 
 /* ---- findings ---- */
 
-/* Returns false if there is no case. */
+/* Returns false if the implementation accepts no small case. */
 static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_status *status) {
     wi_contraction_case small;
     wi_arena arena;

@@ -76,7 +76,8 @@ static weft_status check_averages(const weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* Memory for everything that is exchanged: a lack of it must not leave some parameters exchanged. */
+/* Creates all memory that the exchange needs, because running out of memory later would leave only some parameters
+ * exchanged. */
 static weft_status prepare_all(weft_graph *graph) {
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
         const wi_variable *const parameter = weft_graph_parameter(graph, i)->variable;

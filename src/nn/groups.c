@@ -1,12 +1,14 @@
-/* Parameter groups and freezing. The rate factor and the weight decay of each parameter become one number per row of
- * the flat tensors (1/16 of their elements), and only if the parameters of an update differ. */
+/* Parameter groups and freezing. If the parameters of an update have rate factors other than 1, or different weight
+ * decays, the factors or decays are stored as one number for each row of the flat tensors, 1/16 of the number of
+ * elements. */
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/length.h"
 #include "nn/update_rules.h"
 #include <math.h>
 
-/* Discards the training form of composites that read the state: a norm with frozen statistics has another form. */
+/* Discards the nodes by which plans for training replaced composites that read the state: if the statistics of a norm
+ * are frozen or thawed, other nodes must replace the norm. */
 static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
     for (weft_tensor *node = graph->composites; node; node = wi_lowered_of(node)->next) {
         for (int k = 0; k < node->input_count; k++)
@@ -85,7 +87,7 @@ static weft_tensor *row_array(const wi_update *u, weft_dtype dtype, const void *
     return weft_array(u->graph, dtype, values, 2, (const int64_t[]){u->rows, 1});
 }
 
-/* If several groups name the parameter, the last of them; NULL: none does. */
+/* The group that names the parameter; if several groups do, the last one. NULL: no group does. */
 static const weft_parameter_group *group_of(const weft_optimizer *optimizer, const weft_tensor *parameter) {
     for (size_t i = optimizer->group_count; i-- > 0;)
         if (in_group(&optimizer->groups[i], parameter)) return &optimizer->groups[i];

@@ -158,7 +158,7 @@ static weft_status evaluate_here(weft_lbfgs *o, double *loss, double *gradient) 
     return WEFT_OK;
 }
 
-/* Writes x + at·direction to the parameters, and leaves it in o->copied. */
+/* Writes x + at·direction to the parameters. Afterwards, o->copied has these values, too. */
 static weft_status move_to(weft_lbfgs *o, double at) {
     for (size_t i = 0; i < o->size; i++) o->copied[i] = (float)(o->x[i] + at * o->direction[i]);
     return wi_vector_set(o->parameters, o->parameter_count, o->copied);

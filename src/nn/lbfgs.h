@@ -19,7 +19,7 @@ struct weft_lbfgs {
     weft_tensor *outputs[2]; /* loss, gradient */
     weft_tensor **parameters;
     size_t parameter_count, size; /* size: elements of all parameters */
-    /* Vectors of `size` elements, but points. */
+    /* The following are vectors of `size` elements, except `points`. */
     double *x, *direction, *gradient, *before; /* before: the gradient of the previous iteration */
     double *points;                            /* WI_LINE_POINTS · size: memory of the line search */
     float *copied;                             /* values on their way from or to the device */

@@ -79,7 +79,8 @@ static weft_initialiser first_weight(
     return weft_init_uniform(-bound, bound);
 }
 
-/* Returns `own`, or NULL for the layer's default, U(±1/sqrt(fan_in)). */
+/* Writes the initialiser of a bias to *own and returns `own`. NULL: the bias gets the default of the layer,
+ * U(±1/sqrt(fan_in)). */
 static const weft_initialiser *first_bias(wi_first_values values, weft_initialiser *own) {
     *own = values == WI_FIRST_GLOROT ? weft_init_normal(0, 1e-6f) : weft_zeros();
     return values == WI_FIRST_UNIFORM || values == WI_FIRST_TRUNCATED ? NULL : own;

@@ -27,7 +27,7 @@ enum {
 typedef struct optimizer_row {
     const char *name;
     unsigned uses;
-    size_t states; /* their number, without those that momentum, centered and amsgrad add */
+    size_t states; /* number of states, without those that momentum, centered and amsgrad add */
     weft_tensor *(*rule)(wi_update *);
 } optimizer_row;
 

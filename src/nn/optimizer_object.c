@@ -49,7 +49,7 @@ static weft_status make_rate(weft_optimizer_state *optimizer) {
     return WEFT_OK;
 }
 
-/* Creates the rate, and makes it the one that weft_minimize_rate returns. */
+/* Creates the learning rate, which weft_minimize_rate returns from now on. */
 static weft_status give_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
     WI_TRY(make_rate(optimizer));

@@ -3,7 +3,8 @@
  * A window of accumulation has `accumulate` runs, or fewer if weft_accumulation_end ends it. The host counts them,
  * and provides 1 over their number, the share, in the last run. A run in which no label counts is empty
  * (ops/loss/loss_terms.h), which only the device knows. The device therefore counts the runs of a window that are not
- * empty, and the windows of empty runs alone, which skip their update. Without empty runs the host's numbers count. */
+ * empty, and the windows in which all runs are empty, which skip their update. If no run can be empty, the update uses
+ * the numbers of the host. */
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
@@ -16,7 +17,7 @@ static double share_of_window(wi_scalar *scalar, const wi_clock *clock) {
     return clock->runs % clock->every == 0 ? 1.0 / (double)clock->held : 0;
 }
 
-/* Returns the clock's state *place, and creates it if it is NULL. Older checkpoints may lack the state. */
+/* Returns *place, a state of the clock, which is created if *place is NULL. Older checkpoints may lack the state. */
 static weft_tensor *state_of_clock(weft_graph *graph, weft_tensor **place, const char *name) {
     if (*place) return *place;
     *place = wi_loss_scale_state(graph, name, 0);

@@ -131,7 +131,7 @@ weft_tensor *wi_update_happens(const wi_update *u, weft_tensor *next_memory);
 
 /* ---- row_update.c ---- */
 /* Sets u->segments, the rows with a gradient, and u->sums and u->g, the gradient of each. Errors: the rule does not
- * support sparse updates, or the gradient is not that of embeddings alone. */
+ * support sparse updates, or the gradient does not come from embeddings alone. */
 weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient);
 /* The range's table (rows, width) as a view of a flat tensor that begins with row `begin` of the block. */
 weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin);

@@ -45,7 +45,7 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
     return WI_CALL(variable, "weft_assign", assign(&wi_op_assign, variable, value));
 }
 
-/* A plan replaces it by an ordinary assignment before its passes (plan/create.c). */
+/* A plan replaces this node by an ordinary assignment before it runs its passes (plan/create.c). */
 const wi_op wi_op_assign_after = {.name = "assign after", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {

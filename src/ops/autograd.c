@@ -9,7 +9,7 @@
 typedef struct walk {
     weft_graph *graph;
     uint32_t count;          /* the ids of all visited nodes are below this */
-    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES nodes or NULL, at which the walk ends; or NULL */
+    weft_tensor **leaves;    /* nodes at which the walk ends, and NULLs; or NULL: no such nodes */
     bool *wanted;            /* by id: the gradient of this node is needed */
     weft_tensor **nodes;     /* by id: the node if the loss depends on it */
     weft_tensor **gradients; /* by id: the sum so far */
@@ -109,7 +109,7 @@ static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     return weft_graph_status(w->graph);
 }
 
-/* Walks through the nodes that the node is composed of. */
+/* Creates the nodes that the node is composed of, and passes its gradient through them to the leaves. */
 static weft_status pass_through(walk *outer, weft_tensor *node) {
     weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
     weft_tensor *composed = node->op->composed(node, leaves);

@@ -87,7 +87,8 @@ static weft_tensor *own_judgement(const weft_tensor *y) {
     return weft_where(y->inputs[1], finite, weft_number(peak, WI_UPDATE_IS_LATER));
 }
 
-/* The WI_UPDATE_ constant of all checks of the run so far: the smallest, that is an overflow if there is one. */
+/* The WI_UPDATE_ constant of the whole run so far: the smallest constant of all its checks, which is
+ * WI_UPDATE_OVERFLOWS if one of them found an overflow. */
 static weft_tensor *judgement(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const variable = y->graph->scaling.judged;
     weft_tensor *const others = wi_rewrite_value(rewrite, variable), *const own = own_judgement(y);
@@ -161,7 +162,8 @@ static weft_tensor *guarded(const wi_rewrite *rewrite, weft_tensor *judged, int 
 enum { PEAK, NOW, SKIPPED, MEMORY, NEXT_MEMORY };
 enum { JUDGED, OWN_SKIPPED, COUNTS, OTHERS = COUNTS + 6 };
 
-/* An empty run has already been counted there (nn/run_count.c). */
+/* Adds 1 to the number of skipped updates if this check found an overflow. If the run is empty, nn/run_count.c has
+ * already counted its skipped update, so the function starts from the value that has been assigned so far. */
 static weft_tensor *keep_skipped(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const own = own_judgement(y), *const skipped = y->inputs[SKIPPED];
     weft_tensor *const so_far = wi_rewrite_value(rewrite, skipped);

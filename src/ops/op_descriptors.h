@@ -1,5 +1,5 @@
-/* Descriptors of ops: of those that op_list.h lists (wi_op_add, wi_op_softmax, ...), and of ops that only Weft itself
- * creates. */
+/* Descriptors of ops: those of the ops that op_list.h lists (wi_op_add, wi_op_softmax, ...), and those of ops of which
+ * only Weft itself creates nodes. */
 #ifndef WI_OP_DESCRIPTORS_H
 #define WI_OP_DESCRIPTORS_H
 

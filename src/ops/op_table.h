@@ -25,7 +25,8 @@ weft_tensor *wi_dropout_examples(weft_tensor *x, float p);
 /* ---- movements ---- */
 /* A slice of an axis. start and length are dimensions: negative numbers are multiples of the batch. */
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
-/* The gradient of this slice: an axis of this length with x at the indices before, before + step, ..., and zeros elsewhere. */
+/* The gradient of a slice of an axis: the axis gets this length, with the elements of x at the indices before, before +
+ * step, ..., and zeros elsewhere. */
 weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
 /* The function wi_op.view of ops whose result has the layout of the input. */
 bool wi_same_view(

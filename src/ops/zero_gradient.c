@@ -14,7 +14,7 @@ weft_tensor *weft_stop_gradient(weft_tensor *x) {
 
 /* ---- zeros ---- */
 
-/* A node of its own tells these zeros from zeros of the program. */
+/* This op distinguishes these zeros from zeros that the program creates. */
 static const wi_op unreached = {
     .name = "zero gradient", .kind = WI_VIEW, .zero_gradient = true, .view = wi_same_view};
 

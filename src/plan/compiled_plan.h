@@ -28,7 +28,7 @@ struct weft_plan {
     bool verifies;
 
     wi_arena arena;
-    size_t transfers, transfer_bytes; /* of a run: copies between devices, and their bytes */
+    size_t transfers, transfer_bytes; /* copies between devices in one run, and the bytes that they copy */
     bool owns_graph;                  /* the plan holds a reference to its graph */
     int references;
     bool compiled;     /* the launches have been created */
@@ -40,7 +40,8 @@ struct weft_plan {
     size_t run_count;
     size_t fixed_launches; /* not counted in info.launches */
     bool fixed_is_known;   /* the fixed launches have run */
-    uint64_t fixed_writes; /* writes to the plan's blocks at that time; after another write they run again */
+    /* Writes to the plan's variables up to the last run. After another write the fixed launches run again. */
+    uint64_t fixed_writes;
 };
 
 /* weft_plan_create without a reference to the graph: for plans that the graph itself owns. */
@@ -63,9 +64,9 @@ weft_status wi_plan_finish_queues(const weft_plan *plan);
 void wi_plan_finish_after_error(const weft_plan *plan);
 /* Fails with a message about the first fault of the runs since the last call, and clears the faults. */
 weft_status wi_plan_check_faults(weft_plan *plan);
-/* wi_plan_check_faults for one device, after its uploads. */
+/* Checks the faults of one device like wi_plan_check_faults. The caller has waited for the device's uploads. */
 weft_status wi_plan_check_device_faults(weft_plan *plan, int device);
-/* Fails once when loss scaling has reached its smallest scale (overflow.c). */
+/* Fails, once, after gradients have overflowed even at the smallest loss scale (overflow.c). */
 weft_status wi_plan_check_overflow(weft_plan *plan);
 
 /* ---- describing ---- */

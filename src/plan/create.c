@@ -31,7 +31,7 @@ static weft_status split(halves *h, weft_tensor *const *outputs, size_t count) {
     return weft_graph_status(outputs[0]->graph);
 }
 
-/* The value must not depend on inputs, which belong to the first plan. */
+/* Fails if a value that the second plan assigns depends on an input, because inputs belong to the first plan. */
 static weft_status check_sources(const weft_plan *after) {
     const wi_partition *const p = &after->partition;
     for (size_t i = 0; i < p->value_count; i++)

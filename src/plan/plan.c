@@ -30,8 +30,8 @@ static void plan_destroy(weft_plan *plan) {
 
 /* ---- the passes ---- */
 
-/* Bytes that the context's limit leaves for the plan, after variables that no earlier plan needed; 0: no limit. On several devices steps
- * do not run again to save memory; each device's limit is only checked. */
+/* Bytes that the context's limit leaves for the plan after memory for variables that no earlier plan needed; 0: no limit. Plans on several
+ * devices do not run steps again to save memory; plan_memory.c only checks the limit of each device. */
 static size_t left_of_context(const weft_plan *plan) {
     if (plan->request.devices.count > 1) return 0;
     const size_t left = wi_buffer_available(plan->request.devices.of[0]);

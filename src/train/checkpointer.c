@@ -86,8 +86,9 @@ weft_status wi_checkpoint_names(
 
 /* ---- the writing thread ---- */
 
-/* Is the file kept? The c->keep newest files are, and the newest best one. Files of later steps are not: the training
- * went back to this step. Called for each file, from the newest on; *newer and *best count the files before it. */
+/* Is the file kept? The c->keep newest files are kept, and the newest best one. Files of later steps than c->step are
+ * not kept, because the training was resumed at an earlier checkpoint. The function is called for each file, from the
+ * newest on: *newer is the number of newer files, and *best says whether one of them is a best one. */
 static bool is_kept(const wi_checkpointer *c, const wi_checkpoint_name *name, size_t *newer, bool *best) {
     if (name->step > c->step) return false;
     const bool is_best = name->best && !*best;

@@ -44,7 +44,7 @@ bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path)
  * of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);
 
-/* Count a finished step or epoch. Error: that of the last file, if writing it failed. */
+/* Count a finished step, or a finished epoch. Error: if writing the last file failed, the error of this file. */
 weft_status wi_checkpointer_step(wi_checkpointer *c);
 void wi_checkpointer_epoch(wi_checkpointer *c);
 /* Is a checkpoint due? */
@@ -53,9 +53,10 @@ bool wi_checkpointer_is_due(const wi_checkpointer *c);
 bool wi_checkpointer_is_idle(const wi_checkpointer *c);
 
 /* Waits for the previous file, copies the contents of the list, and starts to write the file of this step. best: the
- * file is named best-N instead of step-N. Errors: that of the previous file; reading a tensor; WEFT_ERROR_MEMORY. */
+ * file is named best-N instead of step-N. Errors: the error of writing the previous file, or of reading a tensor;
+ * WEFT_ERROR_MEMORY. */
 weft_status wi_checkpointer_save(wi_checkpointer *c, size_t step, bool best);
-/* Waits until no file is being written. Error: that of the last file. */
+/* Waits until no file is being written. Error: that of writing the last file. */
 weft_status wi_checkpointer_wait(wi_checkpointer *c);
 
 /* The checkpoints in a folder, from the newest to the oldest; names and paths are in the arena. */

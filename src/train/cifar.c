@@ -129,8 +129,8 @@ static weft_status read_files(
     return WEFT_OK;
 }
 
-/* Ends each line of the text with NUL, in place. lines: the first `capacity` lines that are not empty; returns the
- * number of all of them. */
+/* Ends each line of the text with NUL, in place. `lines` gets the first `capacity` lines that are not empty. Returns
+ * the number of all lines that are not empty. */
 static size_t split_lines(char *text, const char **lines, size_t capacity) {
     size_t count = 0;
     for (char *line = text; *line;) {

@@ -39,8 +39,9 @@ typedef struct wi_csv_builder {
 void wi_csv_field_name(const wi_csv_builder *b, size_t field, char text[128]);
 /* WEFT_ERROR_ARGUMENT: a decimal or thousands mark that is not allowed. */
 weft_status wi_csv_check_form(const char *call, const wi_csv_form *form);
-/* Sets the kinds of columns of one field each: the kind in the dataset `like`; else numbers, if all cells are; else
- * categories. WEFT_ERROR_FORMAT: some cells are not numbers, but nine in ten are, at least in another form. */
+/* Sets the kinds of columns that consist of one field: the kind that the column has in the dataset `like`; otherwise
+ * numbers, if all cells are numbers; otherwise categories. WEFT_ERROR_FORMAT: some cells are not numbers, but nine in
+ * ten cells are numbers, perhaps in another form. */
 weft_status wi_csv_find_kinds(wi_csv_builder *b);
 
 /* Takes the categories of a column from the options or from the dataset `like`, if they have any. */

@@ -1,7 +1,7 @@
 /* A CSV table as a dataset: which fields form which column, categories, missing values.
  *
- * Two walks over the table: the first one decides which rows become examples and gathers the texts of categories, the
- * second one writes numbers into the dataset. */
+ * The table is read twice, row by row: the first walk decides which rows become examples and gathers the texts of
+ * categories, the second walk writes numbers into the dataset. */
 #include "base/options.h"
 #include "graph/length.h"
 #include "train/csv_build.h"

@@ -10,7 +10,7 @@ enum { QUOTED = 3 };
 typedef struct field_cells {
     size_t count, numbers, almost; /* almost: numbers, and texts that are numbers in another form */
     unsigned forms; /* bits of wi_csv_forms_of: forms that read all cells counted in `almost` */
-    size_t quoted;  /* entries of rows and texts: the first cells that are not numbers */
+    size_t quoted;  /* number of entries in rows and texts, the first cells that are not numbers */
     size_t rows[QUOTED];
     const char *texts[QUOTED];
 } field_cells;

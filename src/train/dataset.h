@@ -50,7 +50,7 @@ struct weft_dataset {
     weft_dataset
         *base; /* the dataset whose names, origins and most data this one uses (recode.c); NULL: none */
     wi_source *source; /* makes column 0, whose data is NULL; NULL: all columns are in memory */
-    size_t *origins;   /* index in the source of each example; NULL: that of the example */
+    size_t *origins;   /* by example: its index in the source; NULL: the index of the example */
     size_t skipped;    /* files that could not be read, and were left out (option skip_unreadable) */
 };
 
@@ -60,7 +60,8 @@ struct weft_dataset {
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
-/* wi_dataset_create with column 0 made by a source, which the dataset retains; source NULL: none. */
+/* Like wi_dataset_create, but the examples of column 0 are made by the source, which the dataset retains; source NULL:
+ * all columns are in memory. */
 weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count);
 /* Sets the categories of a column; the texts are copied. */

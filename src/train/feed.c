@@ -88,8 +88,8 @@ static void note_labels(wi_feed *feed, const weft_tensor *loss) {
     }
 }
 
-/* Collects the inputs, and in one list of `nodes` entries the losses, from its beginning, and the products, from its
- * end. */
+/* Adds the inputs to the feed, and fills the list `losses`, which has room for `nodes` entries: losses are stored from
+ * its beginning on, and products from its end backwards. */
 static weft_status visit_all(
     walk *w, weft_tensor **losses, size_t *loss_count, size_t nodes, size_t *product_count) {
     while (w->depth) {
@@ -165,7 +165,7 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
     return NULL;
 }
 
-/* The length at which the dimension is `size`; 0: there is none. */
+/* Returns the length at which the dimension is `size`; 0: there is no such length. */
 static int64_t length_for(int64_t dim, int64_t size) {
     const int64_t at_one = wi_at_length(dim, WEFT_LENGTH, 1),
                   step = wi_at_length(dim, WEFT_LENGTH, 2) - at_one;

@@ -10,13 +10,15 @@ typedef struct wi_feed_input {
     size_t bytes;    /* of one example; set by wi_feed_bind */
     int64_t classes; /* class labels must be in 0 .. classes - 1; 0: the input has no class labels */
     int64_t ignored; /* the only other label that is valid; INT64_MIN: none */
-    /* Of the loss that reads the input as labels, directly or behind a mask; scores NULL: there is none. */
+    /* The next fields are for an input that a loss reads as labels, directly or behind a mask. scores is NULL if no
+     * loss does. */
     const weft_tensor *scores; /* (batch, classes, ...), which the loss compares with the labels */
     weft_tensor *counted;      /* the labels as the loss reads them: the input, or masked */
     const weft_tensor *mask;   /* the input from which the mask is computed, such as lengths; NULL: none */
     int64_t counted_ignored;   /* the label that the loss ignores; INT64_MIN: none */
     bool differs;              /* there are several losses, with different masks or ignored labels */
-    /* Of any target: the input by which losses over the target are multiplied; NULL: none. */
+    /* For an input that is a target of losses, of any kind: the input by which these losses are multiplied; NULL:
+     * none. */
     const weft_tensor *weights;
     bool weights_differ; /* there are several such inputs */
 } wi_feed_input;
@@ -42,7 +44,7 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
 /* Finds the column of each input by name, and checks dtype and shape. Columns without an input are allowed. Errors:
  * WEFT_ERROR_ARGUMENT (no column, or two), WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
-/* WEFT_ERROR_SHAPE: the inputs have another, fixed number of examples than `examples`. */
+/* WEFT_ERROR_SHAPE: the inputs have a fixed number of examples, which is not `examples`. */
 weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);

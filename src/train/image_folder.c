@@ -42,7 +42,8 @@ static const char *join(wi_arena *arena, const char *folder, const char *name) {
     return path;
 }
 
-/* If unreadable files are to be skipped, logs and counts one and returns WEFT_OK; otherwise returns the error. */
+/* Called for a file that cannot be read. If such files are to be skipped, logs and counts the file and returns WEFT_OK;
+ * otherwise returns the error. */
 static weft_status leave_out(listing *l, weft_status status) {
     const bool unreadable = status == WEFT_ERROR_FILE || status == WEFT_ERROR_FORMAT;
     if (!l->skip || !unreadable) return status;

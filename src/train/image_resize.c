@@ -11,7 +11,7 @@
 
 /* The filter of one axis: result i is the sum of weights[i·width + k] · pixel[first[i] + k], k < count[i]. */
 typedef struct filter {
-    int64_t out, width; /* out: number of results; width: most weights of a result */
+    int64_t out, width; /* out: number of results; width: the largest number of weights of a result */
     int64_t *first, *count;
     float *weights;
 } filter;
@@ -61,7 +61,7 @@ static void filter_row(const filter *f, const unsigned char *row, float *result)
     }
 }
 
-/* Rounds to the nearest whole number, ties to even: adding 1.5 · 2^23 leaves no bits below 1. */
+/* Rounds to the nearest whole number, ties to even: after adding 1.5 · 2^23, a float has no bits for fractions. */
 static unsigned char round_to_byte(float value) {
     const float shifted = value + 12582912.0f;
     const float rounded = shifted - 12582912.0f;

@@ -41,7 +41,7 @@ void wi_image_store_release(wi_image_store *store) {
     wi_release(store->allocator, store);
 }
 
-/* name: the path of an image in a file, or for errors its number. */
+/* Writes a name for the image: its path if the images are files; otherwise its number, for errors. */
 static void name_of(const wi_image_store *store, size_t index, char name[PATH_CAPACITY]) {
     if (store->files)
         snprintf(name, PATH_CAPACITY, "%s/%s", store->files[index].directory, store->files[index].name);
@@ -98,7 +98,7 @@ static void destroy_source(wi_source *base) {
     wi_release(allocator, source);
 }
 
-/* Sets the size of the results; if the transforms do not determine it, to the size that the first image gets. */
+/* Sets the size of the results. If the transforms do not determine the size, it is the size of the first result. */
 static weft_status find_size(image_source *source) {
     const wi_image_store *const store = source->store;
     int64_t height = 0, width = 0;

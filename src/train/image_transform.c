@@ -100,7 +100,8 @@ static weft_status check_options(const weft_image_options *options, int64_t chan
     return WEFT_OK;
 }
 
-/* The mean or deviation of a channel. If only the first number is given, it is that of all channels, as in torchvision. */
+/* The mean or deviation of a channel. If only the first number is given, it applies to all channels, as in
+ * torchvision. */
 static float channel_number(const float numbers[WEFT_MAX_IMAGE_CHANNELS], int64_t channel) {
     bool is_alone = true;
     for (int64_t c = 1; c < WEFT_MAX_IMAGE_CHANNELS; c++) is_alone = is_alone && numbers[c] == 0.0f;

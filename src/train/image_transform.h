@@ -21,8 +21,8 @@ typedef struct wi_image_pipeline {
 /* Checks and copies the options (NULL: all defaults) for images of `channels` channels. Error: WEFT_ERROR_ARGUMENT. */
 weft_status wi_pipeline_init(
     wi_image_pipeline *pipeline, const weft_image_options *options, int64_t channels);
-/* Replaces the size of an image by that of its result. *any: images of any size give this size. A height of 0 stands
- * for a size that is not known. */
+/* Replaces the size of an image by the size of the result that the pipeline makes of it. *any: images of any size give
+ * a result of this size. A height of 0 means that the size is not known. */
 void wi_pipeline_size(const wi_image_pipeline *pipeline, int64_t *height, int64_t *width, bool *any);
 size_t wi_pipeline_bytes(const wi_image_pipeline *pipeline); /* of a result */
 /* The column of a dataset that has the results. */

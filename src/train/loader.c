@@ -47,7 +47,7 @@ typedef struct failure {
 struct weft_loader {
     weft_dataset *dataset;
     const weft_allocator *allocator;
-    size_t batch, prefetch, slots, batches; /* batch: in examples; batches: per epoch */
+    size_t batch, prefetch, slots, batches; /* batch: examples in a batch; batches: in an epoch */
     bool shuffle;
     uint64_t seed, epoch;
     size_t *order;
@@ -56,7 +56,7 @@ struct weft_loader {
     unsigned char *storage; /* all slots */
     wi_pinned pinned;       /* the memory of the slots, if the device has a queue for uploads */
     worker *workers;
-    size_t threads, job_examples; /* job_examples: that a thread takes at a time */
+    size_t threads, job_examples; /* job_examples: examples in a job */
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
@@ -109,7 +109,7 @@ static void gather(const weft_loader *loader, const job *p, size_t c) {
         memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
 }
 
-/* Column 0 of a dataset with a source. *failed: the position of the example that could not be made. */
+/* Makes the examples of column 0 of a dataset with a source. *failed: if an example could not be made, its position. */
 static weft_status make_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
@@ -218,7 +218,8 @@ static size_t padded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
 }
 
-/* Allocates the slots in pinned memory, from which the device copies by itself, or if there is none in ordinary memory. */
+/* Allocates the slots in pinned memory, from which the device copies without the host; if there is no pinned memory, in
+ * ordinary memory. */
 static weft_status allocate_slots(weft_loader *loader) {
     wi_device *const device = wi_context_device(loader->dataset->context);
     if (loader->slot_bytes <= SIZE_MAX / loader->slots)

@@ -5,8 +5,8 @@
 
 #include "graph/weft_graph.h"
 
-/* The input that the labels are, directly, reshaped, or masked (a where with a constant); NULL: they are computed in
- * another way. */
+/* The input of which the labels are the values: the labels are the input itself, reshaped, or masked (a `where` with a
+ * constant). NULL: the labels are computed in another way. */
 const weft_tensor *wi_fed_labels(const weft_tensor *labels);
 /* The input from which the mask of the labels is computed, such as lengths; NULL: there is none besides the labels. */
 const weft_tensor *wi_mask_of_labels(const weft_tensor *labels);

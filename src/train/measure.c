@@ -7,7 +7,8 @@
 
 /* ---- the tensors that are read back ---- */
 
-/* The output with the classes on its last axis. They are on axis 1 if a loss compares the output with the labels. */
+/* Returns the output with the classes on its last axis. If a loss compares the output with the labels, the classes are
+ * on axis 1 and are moved; otherwise they are on the last axis already. */
 static weft_tensor *classes_last(const weft_metric *metric, const wi_feed_input *labels) {
     weft_tensor *const output = metric->output;
     const bool moved = labels && labels->scores == output && weft_tensor_rank(output) > 2 &&
@@ -65,7 +66,8 @@ static const char *ignored_text(int64_t ignored, char text[24]) {
     return text;
 }
 
-/* By default a metric ignores the label that the loss over the same labels ignores; another one is an error. */
+/* By default a metric ignores the label that the loss over the same labels ignores. If the metric names another label
+ * to be ignored, that is an error. */
 static weft_status follow_loss(weft_metric *metric, const wi_feed_input *labels) {
     char text[24];
     if (!labels || !labels->scores) return WEFT_OK;

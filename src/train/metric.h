@@ -10,10 +10,11 @@ enum { WI_METRIC_NAME = 64 };
 weft_status wi_metric_check(const weft_metric *metric); /* WEFT_ERROR_ARGUMENT: a field out of range */
 /* name: the name of the metric, or the default of its kind. */
 void wi_metric_name(const weft_metric *metric, char name[WI_METRIC_NAME]);
-bool wi_metric_takes_values(weft_metric_kind kind);  /* float targets of the outputs' shape, not labels */
-bool wi_metric_needs_answers(weft_metric_kind kind); /* only the predicted class of each row */
+bool wi_metric_takes_values(weft_metric_kind kind);  /* compares with floats, not with labels */
+bool wi_metric_needs_answers(weft_metric_kind kind); /* needs only the predicted class of each row */
 bool wi_metric_goes_down(weft_metric_kind kind);     /* a lower value is better */
-/* weft_metric_rows after its checks, or with answers instead of outputs. */
+/* The arguments of weft_metric_rows after its checks. A metric that needs only the predicted classes may get these as
+ * `answers`, with outputs NULL. */
 typedef struct wi_metric_rows {
     size_t rows;
     const float *outputs;

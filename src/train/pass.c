@@ -107,8 +107,8 @@ weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* Binds the columns of a dataset. If the length of its sequences is another one, the plans are released, even if the
- * dataset is then refused. */
+/* Binds the columns of a dataset. If the sequences have another length than those of the dataset before, the plans are
+ * released, even if the function then refuses the dataset. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const int64_t length = pass->feed.length;
     const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
@@ -236,7 +236,7 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
-/* Waits for both plans, because each reports the faults of its ops only. */
+/* Waits for both plans, because each plan reports only the faults of its own ops. */
 static weft_status wait_for_device(wi_pass *pass) {
     if (pass->full) WI_TRY(weft_plan_wait(pass->full));
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
@@ -251,7 +251,8 @@ double *wi_pass_accuracy_sums(const wi_pass *pass) {
     return pass->counts ? wi_metric_sums(pass->measures.items[pass->measures.count - 1].state, &count) : NULL;
 }
 
-/* Adds the loss of a step to the totals: its terms, and the rest. A loss that a step callback set has no terms. */
+/* Adds the loss of a step to the totals: each term of the loss, and the rest of the loss. If a step callback set the
+ * loss, all of it is the rest. */
 static void take_loss(wi_pass *pass, wi_record *record) {
     wi_pass_totals *const totals = &pass->totals;
     const size_t terms = record->measured ? pass->terms.count : 0;

@@ -3,9 +3,9 @@
  * A pass owns a feed, a loader, metrics and two plans (for whole batches, and for the smaller last batch of an epoch). A
  * step enqueues the copies of the inputs, the plan, and the reads of the loss, of its terms with their totals
  * (ops/loss/loss_terms.h) and of the measured outputs, and waits for nothing. After `interval` steps the pass waits for
- * the device and processes their records. The loader's batches, which last `prefetch` = interval calls, are thus valid
- * while they are copied, and the queue has at most one interval. From the end of wi_pass_prepare to the end of an epoch
- * nothing is allocated. */
+ * the device and processes the records of these steps. A batch of the loader stays valid for `prefetch` calls, as many
+ * as an interval has steps, and thus until it has been copied; and the queue holds at most the steps of one interval.
+ * From the end of wi_pass_prepare to the end of an epoch nothing is allocated. */
 #ifndef WI_PASS_H
 #define WI_PASS_H
 

@@ -9,8 +9,8 @@ static weft_tensor *rate_of(const weft_graph *graph, const weft_tensor *update) 
     return noted ? noted->rate : NULL;
 }
 
-/* The first learning rate of the updates, or if they have none the graph's latest. *count: the number of updates; on
- * return the number of different rates. */
+/* Returns the learning rate of the first update that has one, or if none has one, the graph's latest learning rate.
+ * *count: on entry the number of updates, on return the number of different rates. */
 static weft_tensor *rates_of(weft_graph *graph, weft_tensor *const *updates, size_t *count) {
     weft_tensor *rates[WEFT_MAX_UPDATES] = {NULL};
     size_t found = 0;

@@ -17,8 +17,8 @@ typedef struct wi_rate {
  * rates, or a plateau without a validation dataset. */
 weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *updates, size_t count,
     const weft_trainer_options *options);
-/* Set the rate. epochs and windows (of accumulation): finished so far, over all runs; skipped: the windows among them
- * whose update did not happen. */
+/* These functions set the rate. epochs, windows: how many epochs or windows of accumulation have been finished, over
+ * all runs. skipped: for how many of these windows the update did not happen. */
 weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs);
 weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t skipped);
 weft_status wi_rate_after_validation(wi_rate *rate, double loss);

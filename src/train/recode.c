@@ -53,7 +53,8 @@ static weft_status map_numbers(
     return WEFT_OK;
 }
 
-/* Gives a column of a dataset over a base separate data, in which the categories have the numbers of `known`. */
+/* `recoded` shares the data of its base dataset. Gives one of its columns separate data, in which the categories have
+ * the numbers that `known` gives them. */
 static weft_status recode_column(weft_dataset *recoded, size_t index, const weft_encoding *known) {
     const weft_dataset *const base = recoded->base;
     const weft_allocator *const allocator = base->context->allocator;

@@ -13,7 +13,7 @@ static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
     }
 }
 
-/* Column 0 of a source is divided by the indices that the examples have in the source. */
+/* If a source makes column 0, copies the indices that the examples of the part have in the source. */
 static weft_status copy_origins(
     weft_dataset *part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
     part->origins = wi_allocate_array(part->context->allocator, count, sizeof *part->origins);

@@ -95,7 +95,8 @@ static weft_status keep_strings(weft_trainer *trainer) {
     return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* *metric: the given metric with the names that it lacks, from the options or the default of its kind. */
+/* Copies the given metric to *metric. Names that it lacks are taken from the options, or are the default of its
+ * kind. */
 static weft_status keep_metric(weft_trainer *trainer, const weft_metric *given, weft_metric *metric) {
     const weft_trainer_options *const options = &trainer->options;
     char name[WI_METRIC_NAME];

@@ -71,8 +71,8 @@ static weft_status run_step(void *user, weft_plan *plan, const void *const *colu
     return status;
 }
 
-/* Is a checkpoint saved after this step? One that is due waits until the previous file is written; at the end of an
- * epoch save_epoch saves it, after validation. */
+/* Is a checkpoint saved after this step? A checkpoint that is due is not saved before the previous file is written. At
+ * the end of an epoch, save_epoch saves the checkpoint after validation. */
 static bool saves_now(const weft_trainer *trainer) {
     const wi_checkpointer *const checkpointer = &trainer->checkpointer;
     if (trainer->ends) return checkpointer->folder != NULL;
@@ -248,7 +248,8 @@ static weft_status train_epoch(weft_trainer *trainer) {
     return wi_pass_run(&trainer->training, trainer->epochs++, start.step ? &start : NULL, &hooks);
 }
 
-/* *stop: a callback or weft_trainer_stop ends the run, or the patience of early stopping is over. */
+/* Runs one epoch. Sets *stop if a callback or weft_trainer_stop ends the run, or if the patience of early stopping is
+ * over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     trainer->interval_began = wi_clock_seconds();
     forget_metrics(trainer);

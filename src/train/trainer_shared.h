@@ -22,7 +22,7 @@ struct weft_trainer {
     weft_context *context;
     weft_trainer_options options;
     wi_arena arena;                       /* the options' strings */
-    weft_metric metrics[WI_MAX_MEASURES]; /* those of the options; if has_accuracy, then the accuracy */
+    weft_metric metrics[WI_MAX_MEASURES]; /* of the options; if has_accuracy, the last is the accuracy */
     bool has_accuracy;
     wi_loss_terms terms;
     double training_values[WEFT_MAX_METRICS], validation_values[WEFT_MAX_METRICS];

@@ -17,7 +17,8 @@ typedef struct number_row {
     void *place;
 } number_row;
 
-/* The numbers that a checkpoint has of a trainer. On resuming, the trainer gets them after all were read. */
+/* The numbers that a checkpoint has of a trainer. When a trainer is resumed, all numbers are read before the first is
+ * stored in the trainer. */
 typedef struct numbers {
     wi_resume position;
     uint64_t seed, epochs, skipped_steps, scheduled_skips;
@@ -337,7 +338,7 @@ static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_sav
     bool owns = false;
     WI_TRY(look_in_folder(&owns, file->path, trainer->options.checkpoint));
     WI_TRY(wi_list_graph(list, trainer->graph));
-    /* Another network is reported before other options are. */
+    /* First, so that a checkpoint of another network is reported before differences of the options are. */
     WI_TRY(wi_checkpoint_match(file, list, wi_checkpoint_others));
     WI_TRY(read_numbers(trainer, file, &n));
     if (!trainer->watch.snapshot.data) WI_TRY(wi_watch_prepare(&trainer->watch));

@@ -120,7 +120,8 @@ static bool can_be_cut(const char *data, size_t bytes, size_t from, int which, s
     return true;
 }
 
-/* Truncates a log to its length at the checkpoint. A shorter file is another one, or lost its end: lines are only appended. */
+/* Truncates a log to its length at the checkpoint. If the file is shorter, it is another log or has lost its end; then
+ * it stays as it is, and lines are only appended. */
 static weft_status cut_file(wi_training_log *log, int which) {
     const wi_log_position *const at = &log->resumed;
     char *data = NULL;
@@ -147,7 +148,7 @@ static weft_status open_file(wi_training_log *log, int which, const wi_report *r
 
 weft_status wi_training_log_open(wi_training_log *log, const wi_report *report) {
     if (log->open) return WEFT_OK;
-    close_files(log); /* that an earlier, failed call opened */
+    close_files(log); /* files that an earlier, failed call opened */
     for (int i = 0; i < WI_LOGS; i++)
         if (log->paths[i]) WI_TRY(open_file(log, i, report));
     log->resumed = (wi_log_position){0};

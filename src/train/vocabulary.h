@@ -10,7 +10,7 @@
 #define WI_END_OF_LINE "<eos>"
 
 typedef struct wi_token {
-    const char *text; /* NUL-terminated in a vocabulary, not in a walk */
+    const char *text; /* NUL-terminated if the token is in a vocabulary, but not if it is in a text */
     size_t bytes;
 } wi_token;
 
@@ -28,7 +28,8 @@ struct weft_vocabulary {
 
 /* Creates an empty vocabulary with one reference. */
 weft_status wi_vocabulary_create(weft_vocabulary **vocabulary, weft_context *context, weft_text_level level);
-/* Copies `count` tokens in the order of their numbers. WEFT_ERROR_FORMAT: a token twice, none, or too many. */
+/* Copies `count` tokens in the order of their numbers. WEFT_ERROR_FORMAT: a token occurs twice, or there are no tokens
+ * or too many. */
 weft_status wi_vocabulary_fill(weft_vocabulary *vocabulary, const wi_token *tokens, size_t count);
 /* The token that stands for unknown ones at this level. */
 wi_token wi_unknown_token(weft_text_level level);

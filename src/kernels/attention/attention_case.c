@@ -6,8 +6,9 @@
 #include "kernels/kernel_op_case.h"
 #include <math.h>
 
-/* QUERIES, KEYS: more than two blocks, with a tail. FEW: so few queries that kernels for few queries accept the case. STEEP:
- * scores of a row differ so much that a key which is left out or counted twice changes sums by some tenths. */
+/* QUERIES, KEYS: more than a block of the kernels, with a tail. FEW: so few queries that kernels for few queries accept the case.
+ * STEEP: a factor of the scores. With it the scores of a row differ so much that a key which a kernel leaves out or counts twice
+ * changes sums by some tenths. */
 enum { HEADS = 2, FIRST_HEAD = 3, QUERIES = 70, FEW = 5, KEYS = 150, WAYS = 2 };
 static const double STEEP = 4.0, DROPPED = 0.25;
 
@@ -16,9 +17,9 @@ typedef struct attention {
     wi_attention_sizes s;
     const wi_attention_attributes *a;
     double *q, *k, *v, *dy;
-    double *weights, *factors; /* of a query: softmax, and the factors 0 or 1 / (1 - dropout) of dropping */
-    double *lse;               /* of all queries: logarithms of sums, to base 2 */
-    double *y, *sizes;         /* of a query; sizes: magnitudes for rounding errors */
+    double *weights, *factors; /* of one query: softmax, and its factors of dropout: 0 or 1 / (1 - dropout) */
+    double *lse;               /* for each query: log2 of the sum of 2^score over its keys */
+    double *y, *sizes;         /* of one query: the result, and magnitudes for rounding errors */
 } attention;
 
 /* ---- one query ---- */
@@ -29,7 +30,7 @@ static double dot(const double *x, const double *y, int64_t n) {
     return sum;
 }
 
-/* The same random numbers as in cl_kernels/random.clh. */
+/* The factor of a weight in dropout. Draws the same random numbers as cl_kernels/random.clh. */
 static double factor(const attention *t, int64_t index) {
     uint32_t counter[4] = {(uint32_t)index, (uint32_t)((uint64_t)index >> 32), t->a->stream, 0};
     if (t->a->dropout <= 0) return 1.0;
@@ -63,7 +64,7 @@ static void weigh(const attention *t, int64_t n, int64_t i) {
     }
 }
 
-/* ---- both ---- */
+/* ---- both passes ---- */
 
 static wi_shape shape_of(const wi_attention_sizes *s, int64_t length, int64_t width) {
     return (wi_shape){.rank = 4, .dims = {s->n0, s->n1, length, width}};
@@ -109,7 +110,7 @@ weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *si
             small->magnitude[row * s->dv + c] = t.sizes[c];
         }
         small->expected[rows * s->dv + row] = t.lse[row];
-        small->magnitude[rows * s->dv + row] = STEEP;  /* that of scores */
+        small->magnitude[rows * s->dv + row] = STEEP;  /* the magnitude of scores */
         small->expected[rows * (s->dv + 1) + row] = 1; /* no precision is lost */
         small->magnitude[rows * (s->dv + 1) + row] = STEEP;
     }

@@ -5,8 +5,8 @@
 #include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
-/* QUERIES: of a block, one per lane. ROWS: of a tile in registers, or of the engine. SUMMED: elements of an item that adds up the
- * ranges of keys. ENGINE: 1 if the matrix engine multiplies. */
+/* QUERIES: queries of a block, one per lane. ROWS: rows of a tile in registers or of a tile of the engine. SUMMED: elements that
+ * an item of the kernel "sum" adds up over the ranges of keys. ENGINE: 1 if the matrix engine multiplies. */
 enum { QUERIES, ROWS, SUMMED, ENGINE };
 
 static const char *const parameters[] = {[QUERIES] = "WEFT_QUERIES",
@@ -19,11 +19,11 @@ static const wi_variant variants[] = {{"f32", {[QUERIES] = 64, [ROWS] = 13, [SUM
 static const wi_variant engine_variants[] = {
     {"bf16", {[QUERIES] = 64, [ROWS] = 16, [SUMMED] = 16384, [ENGINE] = 1}}, {0}};
 
-/* The speed of the products with everything around them, as a multiple of the units' f32 peak; engine_share holds for widths that
- * are multiples of 32. */
+/* The speed of the kernels, as a multiple of the units' f32 peak. It counts the products' operations, but the time of everything.
+ * engine_share is the speed for widths that are multiples of 32. */
 static const double units_share = 0.35, engine_share = 0.7, build_seconds = 0.5;
 
-/* The largest width that the same program computes. */
+/* The largest width that a program computes; programs are compiled for three widths. */
 static int64_t width_of(const wi_attention_sizes *s) {
     const int64_t widest = wi_max64(s->d, s->dv);
     return widest <= 64 ? 64 : widest <= 128 ? 128 : 256;
@@ -50,8 +50,8 @@ static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *p
     return WEFT_OK;
 }
 
-/* Keys of a range, which a work-item computes: ranges enough to keep the device busy, but no more, since each has its own
- * gradient of all queries. */
+/* The number of keys of a range. A work-item computes one range. There are as many ranges as keep the device busy, and no more,
+ * because scratch memory holds a gradient of all queries for each range. */
 static int64_t range_of(const wi_kernel_site *site, const wi_attention_sizes *s) {
     const int64_t block = keys_of(site, s), wanted = wi_divide_up(2 * site->device->units, s->n0 * s->n1),
                   ranges = wi_min64(wanted, wi_divide_up(s->keys, block));
@@ -86,7 +86,7 @@ static double seconds_of(const wi_kernel_site *site, double flops) {
            flops * waste / (site->device->peak_f32 * (engine ? engine_share : units_share));
 }
 
-/* Lanes are queries: two vectors at a time. */
+/* Each lane computes a query, and two vectors are computed at a time, so queries are counted in multiples of 32. */
 static double forward_cost(const wi_kernel_site *site) {
     wi_attention_sizes s = wi_attention_sizes_of(site);
     s.queries = wi_divide_up(s.queries, 32) * 32;

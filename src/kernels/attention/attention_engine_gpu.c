@@ -5,14 +5,15 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/product/engine_gpu.h"
 
-/* After the parameters of a tile, which here is one of scores. HEAD: columns of a head that the program is for. HELD: 1 if blocks
- * of rows are in registers. */
+/* The parameters after those of the tile, which is a tile of scores. HEAD: the columns of a head for which the program is
+ * compiled. HELD: 1 if blocks of rows are in registers, 0 if they are in local memory. "Rows" and "others" are those of
+ * attention_gpu.h. */
 enum { HEAD = WI_FRAGMENT_PARAMETERS, HELD };
 
 static const char *const parameters[] = {
     WI_FRAGMENT_NAMES, [HEAD] = "WEFT_ENGINE_HEAD", [HELD] = "WEFT_HEAD_HELD", NULL};
 
-/* Bytes of `rows` rows of a panel, which has WI_FRAGMENT_STEPS steps of k and 8 numbers of padding, of 16 bits each. */
+/* Bytes of `rows` rows of a panel. A row has WI_FRAGMENT_STEPS steps of k and 8 numbers of padding, all of 16 bits. */
 static int64_t panel(const int *p, int64_t rows) {
     return (p[WI_FRAGMENT_STEPS] + 8) * 2 * rows;
 }
@@ -49,7 +50,7 @@ static bool accepts(const wi_kernel_site *site) {
            wi_attention_gpu_fits(site);
 }
 
-/* Softmax and barriers take as long as two products. */
+/* Softmax and barriers take about twice as long as the products, so the share of the engine's peak is a third. */
 static wi_attention_groups groups_of(const wi_kernel_site *site) {
     const int *const p = site->values;
     return (wi_attention_groups){.items = (int64_t)wi_fragments_group(p),
@@ -98,7 +99,7 @@ static double gradient_cost(const wi_kernel_site *site) {
         .without = WI_QUIRK_PRIVATE_FRAGMENTS,                                                               \
         .engines = (engine),                                                                                 \
         .limits = way##_limits}
-/* The two records of an engine: its bit, and the variants of both passes. */
+/* Defines the two records of an engine. engine: its WI_ENGINE_ bit; the other parameters: the variants of both passes. */
 #define ENGINE(suffix, engine, forward_variants, gradient_variants)                                          \
     static const char *const suffix##_headers[] = {WI_ENGINE_FILES(suffix), NULL};                           \
     const wi_implementation wi_attention_##suffix = {                                                        \
@@ -109,10 +110,10 @@ static double gradient_cost(const wi_kernel_site *site) {
             gradient),                                                                                       \
         NEEDS(engine, gradient), .headers = suffix##_headers, .variants = gradient_variants}
 
-/* Tiles have 64 rows and 32 others, and groups 128 items, so that a lane has 16 scores. For wide heads with many sums, groups
- * have 256 items and a lane has 8 scores. The gradient keeps two blocks of rows in local memory. For wide heads these have 32
- * rows with MMA, so that they fit in the 48 KiB that NVIDIA's drivers report; AMD's report 64 KiB. A fragment of MFMA has 32
- * rows. */
+/* Tiles have 64 rows and 32 others, and groups have 128 items, so that a lane has 16 scores. For wide heads, which need many
+ * sums, groups have 256 items and a lane has 8 scores. The gradient keeps two blocks of rows in local memory. For wide heads a
+ * block of MMA has 32 rows, so that both fit in the 48 KiB that NVIDIA's drivers report; AMD's drivers report 64 KiB. A fragment
+ * of MFMA has 32 rows. */
 #define TILE WI_FRAGMENT_TILE
 /* The variants for heads of 32, 64 and 128 columns. */
 #define HEADS(identifier, engine, tile, wide, widest)                                                        \

@@ -5,8 +5,9 @@
 #include "kernels/cost.h"
 #include <stdlib.h>
 
-/* GROUP: work-items of a group; LANES of them share 4 rows. STEP: numbers of the width that are in local memory together. CHUNK:
- * quads of the others' rows that are. WIDER: the variant is for more columns than that. */
+/* GROUP: work-items of a group. LANES: the items that share 4 rows. STEP: numbers of the width of a head that are in local memory
+ * at a time. CHUNK: quads of the rows of the others that are in local memory at a time. WIDER: the variant is only for heads with
+ * more columns than this. "Rows" and "others" are those of attention_gpu.h. */
 enum { GROUP, LANES, STEP, CHUNK, WIDER };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
@@ -23,8 +24,8 @@ static const wi_variant variants[] = {
     {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
     {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
-/* Local memory holds the weights (a quad of padding for each of a lane's 4 others) and two chunks, or two steps and a quad per
- * item. It also holds six offsets and strides. */
+/* Local memory holds either the weights (with a quad of padding for each of the 4 others of a lane) and two chunks, or two steps
+ * and a quad per item. It also holds six offsets and strides. */
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
     const size_t weights = 4 * lanes * pitch + 2 * (size_t)p[CHUNK];
@@ -94,7 +95,8 @@ void wi_attention_groups_forward(
 /* The parts of the gradient, by their numbers in attention_gpu.cl. */
 enum { DQ, DK, DV, PARTS };
 
-/* The inputs of a part: rows and others of the scores; rows and others of the gradients of the weights; what is added up. */
+/* The five inputs of a part: the rows and the others whose products are the scores, the rows and the others whose products are
+ * the gradients of the weights, and the operand that is multiplied by the result of these and added up. */
 static const int operands[PARTS][5] = {
     [DQ] = {WI_ATTENTION_QUERY, WI_ATTENTION_KEY, WI_ATTENTION_OUTPUT_GRADIENT, WI_ATTENTION_VALUE,
         WI_ATTENTION_KEY},
@@ -169,7 +171,7 @@ static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *
     return WEFT_OK;
 }
 
-/* Scores of all rows and all others, both rounded up to whole blocks. */
+/* The number of scores, with rows and others rounded up to whole blocks. */
 static double pairs_of(int64_t rows, int64_t others, const wi_attention_groups *groups) {
     return (double)(wi_divide_up(rows, groups->rows) * groups->rows) *
            (double)(wi_divide_up(others, groups->others) * groups->others);
@@ -185,7 +187,8 @@ double wi_attention_groups_forward_seconds(const wi_kernel_site *site, const wi_
                           .build_seconds = 1.0});
 }
 
-/* For each score, dq and dk take products of d, dv and d numbers, dv of d and dv numbers. */
+/* For each score, the parts dq and dk take products of d, dv and d numbers, and the part dv takes products of d and dv
+ * numbers. */
 double wi_attention_groups_gradient_seconds(const wi_kernel_site *site, const wi_attention_groups *groups) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     const double n = (double)(s.n0 * s.n1), d = groups->d, dv = groups->dv;

@@ -5,16 +5,17 @@
 
 #include "kernels/attention/attention_arguments.h"
 
-/* A work-group has a block of rows, which are queries or keys; the others are then keys or queries. */
+/* A work-group computes a block of `rows` and reads `others` at a time. For the result and dq the rows are queries and the
+ * *others* are keys; for dk and dv the rows are keys and the others are queries. */
 typedef struct wi_attention_groups {
-    int64_t items, rows, others; /* others: those that are taken at a time */
-    double d, dv;                /* numbers that are multiplied for a score in each of the two products */
-    double share;                /* of the f32 peak that the products reach */
+    int64_t items, rows, others; /* items: work-items of a work-group */
+    double d, dv;                /* multiply-adds for one score in the products with keys and with values */
+    double share;                /* the speed of the products, as a multiple of the f32 peak */
 } wi_attention_groups;
 
 /* The number of columns of a head for which a program is compiled: 32, 64, 128 or 256. */
 int64_t wi_attention_gpu_columns(int64_t width);
-/* Are the offsets within a block of rows ints? */
+/* Do the offsets within a block of rows fit in ints? */
 bool wi_attention_gpu_fits(const wi_kernel_site *site);
 
 /* Append the launches of a pass, and estimate its seconds. */

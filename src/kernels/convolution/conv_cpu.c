@@ -6,8 +6,8 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* A tile is ROWS x COLUMNS, as in gemm_cpu.c. DEPTH: the most steps of k whose windows are copied at once. STRIP, PANELS: the
- * most rows and panels of COLUMNS of a work-item. */
+/* A tile is ROWS x COLUMNS, as in gemm_cpu.c. DEPTH: the most steps of k for which windows are copied at once. STRIP: the most
+ * rows of a work-item. PANELS: the most panels of COLUMNS filters of a work-item. */
 enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
@@ -20,8 +20,8 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-/* FEW: tiles per core. SMALL: multiply-adds for which waking another core is not worth it. ITEM: operations that a work-item
- * costs in any case. */
+/* FEW: with at most this many tiles per core, the work is also divided along the filters. SMALL: convolutions with at most this
+ * many multiply-adds are too small to wake another core. ITEM: operations that each work-item costs besides its multiply-adds. */
 enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static bool accepts(const wi_kernel_site *site) {
@@ -32,7 +32,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
-/* A row of taps is copied at once before it is multiplied; a data gradient copies each tap. */
+/* The kernel copies windows before it multiplies them: a whole row of taps at once, or in a data gradient each tap alone. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;

@@ -6,9 +6,10 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* DEPTH: the steps of k after which sums go to private memory: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
- * floats of these sums: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.
- * PACKED: blocks of k that a work-item packs. SIDE: of a block, two tiles of the engine. */
+/* DEPTH: after this many steps of k the sums are stored in private memory, so that the windows of 32 rows (42 KB) stay in the
+ * nearest caches. SUMS: the most floats of these sums; 512 KB stay in the second-level cache, beside the part of the weight that
+ * is read again and again. PACKED: blocks of k that a work-item packs. SIDE: rows and columns of a block, which are those of two
+ * tiles of the engine. */
 enum { DEPTH, SUMS, PACKED, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_CONV_AMX_DEPTH",
@@ -17,14 +18,14 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_CONV_AMX_DEPTH",
     [SIDE] = "WEFT_CONV_AMX_SIDE",
     NULL};
 
-/* BLOCK: rows, columns or steps of k. SPAN: the most columns of a work-item. STRIP: the rows for which a work-item is worth it. */
+/* BLOCK: rows, columns or steps of k of a block. SPAN: the most columns of a work-item. STRIP: the most rows of a work-item. */
 enum { BLOCK = 32, SPAN = 512, STRIP = 1024, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 
 static const wi_variant variants[] = {
     {"bf16", {[DEPTH] = 640, [SUMS] = 128 << 10, [PACKED] = 4, [SIDE] = BLOCK}}, {0}};
 
-/* Seconds of copying a line of a window, and each 32 elements of it; of storing an element, of packing a weight, and of a
- * work-item. */
+/* Seconds that it takes to begin the copy of a line of a window, to copy 32 elements of the line, to store an element of the
+ * result, to pack an element of the weight, and to start a work-item; and to compile the kernels. */
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
 
@@ -61,7 +62,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
-/* The result is counted as 16 bits. */
+/* Bytes of memory traffic. Each element of the result is counted as 16 bits. */
 static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     double read = (double)w->images * (double)(w->channels * w->groups);
     for (int i = 0; i < 3; i++) read *= (double)w->read[i];

@@ -6,24 +6,25 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* RING: numbers of the rows of the image in private memory, 96 KB. Most shapes need far less. */
+/* RING: how many numbers of the image's rows fit in private memory (96 KB), where the rows form a ring. Most shapes need far
+ * less. */
 enum { RING };
 
 static const char *const parameters[] = {[RING] = "WEFT_CONV_AMX_RING", NULL};
 static const wi_variant variants[] = {{"bf16", {[RING] = 48 << 10}}, {0}};
 
-/* TILE: the most positions of a tile. BLOCK: steps of k, or columns. ROOM: numbers that copies of a row write behind its end.
- * STRIP: the pairs of tiles for which a work-item is worth it. */
+/* TILE: the most positions of a tile. BLOCK: steps of k, or columns, of a block. ROOM: numbers that the copy of a row may write
+ * behind the row's end. STRIP: the most pairs of tiles of a work-item. */
 enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP = 64 };
 
-/* Seconds of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of
- * sums, and of storing an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a
- * work-item. */
+/* Seconds that it takes to begin the copy of a row of the image, to copy 32 numbers of the row, or one number if pixels cannot be
+ * copied together; to begin a tile of sums; to store an element; to read a byte of a weight that does not fit in the second-level
+ * cache; to pack an element of the weight; to start a work-item; and to compile the kernels. */
 static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
                     tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
-/* The measured time of a tile, as a share of the time at the engine's peak. Lower tiles take less; with vectors instead of an
- * engine, in proportion to their height. */
+/* The measured time of a tile, as a share of the time at the engine's peak. A tile with fewer positions takes less time; with
+ * vectors instead of an engine, the time is proportional to the positions. */
 static const double engine_part = 0.75, vectors_part = 1.1;
 
 /* How the result is cut: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps.
@@ -37,7 +38,7 @@ static int64_t even(int64_t channels) {
     return channels + channels % 2;
 }
 
-/* As few strips as possible, with the same number for every core. */
+/* As few strips as possible, with the same number of strips for every core. */
 static void cut_strips(wi_cut *cut, int64_t units) {
     cut->strips = wi_divide_up(cut->pairs, STRIP);
     while (cut->strips < cut->pairs && cut->strips % units != 0) cut->strips++;
@@ -76,7 +77,7 @@ static bool accepts(const wi_kernel_site *site) {
            wi_conv_steps(&w) * BLOCK <= most && (double)w.filters <= most;
 }
 
-/* The result is counted as 16 bits. */
+/* Bytes of memory traffic. Each element of the result is counted as 16 bits. */
 static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const double read = (double)w->images * (double)w->channels * (double)w->read[1] * (double)w->read[2];
     const double weight = wi_conv_steps(w) * (double)w->filters;

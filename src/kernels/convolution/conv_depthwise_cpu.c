@@ -12,7 +12,7 @@ enum { TILE };
 static const char *const parameters[] = {[TILE] = "WEFT_DEPTHWISE_TILE", NULL};
 static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
 
-/* SMALL: multiply-adds for which waking another core is not worth it. STRIPS: work-items per core. */
+/* SMALL: convolutions with at most this many multiply-adds are too small to wake another core. STRIPS: work-items per core. */
 enum { LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
 
 static bool accepts(const wi_kernel_site *site) {

@@ -40,14 +40,15 @@ static double lines_of(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1];
 }
 
-/* What an item computes along a row of the result. `places`: positions. `taps`: taps that are unrolled, with their stride and
- * dilation in pixels. `first`: the first pixel of the first strip. `advance`: pixels from one strip to the next. `origin`: the
- * macro ORIGIN of the template, the place of position 0 among the pixels of a data gradient. */
+/* The part of a row of the result that an item computes. `places`: its positions. `taps`: the taps of a row for which the loop is
+ * unrolled; `stride` and `dilation`: their stride and dilation in pixels. `first`: the first pixel that the first strip reads.
+ * `advance`: pixels from one strip to the next. `origin`: the macro ORIGIN of the template, which says where position 0 of a data
+ * gradient is among the pixels. */
 typedef struct strip {
     int64_t places, taps, stride, dilation, first, advance, origin;
 } strip;
 
-/* One position and one tap at a time. */
+/* A strip of one position and one unrolled tap, for windows whose pixels are too far apart for larger strips. */
 static strip walk_of(const wi_conv_geometry *w) {
     return (strip){.places = 1,
         .taps = 1,
@@ -118,7 +119,7 @@ static int64_t taps_between(int64_t stride, int64_t dilation) {
     return stride / divisor;
 }
 
-/* Work-groups along channels, strips and rows. */
+/* Sets the numbers of work-groups along channels, strips and rows. */
 static void groups_of(const wi_kernel_site *site, const strip *s, int64_t groups[3]) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;

@@ -5,7 +5,7 @@
 #include "kernels/convolution/conv_packing_gpu.h"
 #include "kernels/cost.h"
 
-/* After the parameters of the tile: the work-items of a group that packs weights or copies images. */
+/* The parameter after those of the tile. PACKED: the work-items of a group that packs weights or copies images. */
 enum { PACKED = WI_FRAGMENT_PARAMETERS };
 
 static const char *const parameters[] = {WI_FRAGMENT_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", NULL};
@@ -20,7 +20,7 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
         .format = wi_fragments_format(site)};
 }
 
-/* Each row of a tile has two numbers in local memory: where it is stored. */
+/* For each row of a tile local memory also has two numbers, which say where the row is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
     tile.local_bytes += (size_t)wi_fragments_height(values) * 2 * sizeof(int32_t);
@@ -33,7 +33,7 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_conv_packing_fits(site, &panels, wi_fragments_height(site->values));
 }
 
-/* The image and the result are counted in the format of the factors. */
+/* Bytes of memory traffic. The image and the result are counted in 16 bits, as the factors. */
 static double bytes_of(const wi_conv_geometry *w, const wi_conv_packing *packed) {
     const double copy = (double)wi_conv_quads_floats(&packed->read) * sizeof(float);
     return wi_conv_bytes(w) / 2.0 + 2.0 * copy;
@@ -83,7 +83,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* The record of an engine of the list in conv_engines_gpu.h. */
+/* Defines the record of one engine. conv_engines_gpu.h, which lists the engines, uses this macro. */
 #define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
         "conv_stage_gpu.clh", "conv_taps_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                           \

@@ -7,7 +7,8 @@
 #include "kernels/product/gemm_tile_gpu.h"
 #include <math.h>
 
-/* After the parameters of the tile: the work-items of a group that packs weights or copies images; is k split? */
+/* The parameters after those of the tile. PACKED: the work-items of a group that packs weights or copies images. SPLIT: is k
+ * split? */
 enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
 
 static const char *const parameters[] = {
@@ -21,7 +22,7 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64
     {"together", {8, 16, 8, 4, 8, 8, 0, 64, 1}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 1}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64, 1}}, {0}};
 
-/* With one or two percent more instructions than `large`, and two blocks on their way instead of one. */
+/* This variant has one or two percent more instructions than `large`, but reads two blocks ahead instead of one. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 0}}, {0}};
 static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 1}}, {0}};
 
@@ -43,7 +44,7 @@ static wi_conv_packing packing_of(const wi_kernel_site *site) {
     return wi_conv_packing_of(site, &panels);
 }
 
-/* Each row of a tile has two numbers in local memory: where it is stored. */
+/* For each row of a tile local memory also has two numbers, which say where the row is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
@@ -55,7 +56,7 @@ static int64_t results_of(const wi_conv_geometry *w) {
     return w->images * w->made[0] * w->made[1] * w->made[2] * w->groups * w->filters;
 }
 
-/* Blocks of k, those of a data gradient with strides on average. */
+/* The number of blocks of k; for a data gradient with strides, the average over its phases. */
 static double blocks_of(const wi_kernel_site *site, const wi_conv_packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double steps = wi_conv_steps(w) * (double)packed->read.pitch / (double)w->channels;
@@ -99,8 +100,9 @@ static double cost(const wi_kernel_site *site) {
     return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
-/* In bytes: how far an item's channel moves from one block to the next, and where the channels of a pixel end; how far its tap
- * then moves in the table; how far the panels move. A pixel has 4 or 8 channels, or more than a block has steps. */
+/* Appends four numbers, in bytes: how far an item's channel moves from one block to the next; where the channels of a pixel end;
+ * how far the item's tap moves in the table when they end; and how far the item moves in the panels. A pixel has 4 or 8 channels,
+ * or more channels than a block has steps. */
 static void add_steps(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
     const int64_t depth = p->read.pitch, size = p->read.element_size;
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(wi_min64(step, depth) * size, depth * size,
@@ -134,7 +136,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_packing p = packing_of(site);
     const wi_splitting product = splitting_of(site, &p);
     const int64_t splits = wi_splitting_best(site->device, &product, site->values[SPLIT]);
-    const int64_t sums = wi_divide_up(p.end, 4) * 4; /* quads begin there */
+    const int64_t sums = wi_divide_up(p.end, 4) * 4; /* aligned for quads */
     wi_conv_packing_pack(plan, w, &p, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
     if (splits > 1)

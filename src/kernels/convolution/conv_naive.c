@@ -1,4 +1,4 @@
-/* The portable convolution: accepts every site on every device. See cl_kernels/convolution/conv_naive.cl. */
+/* The portable convolution, which accepts every site on every device. See cl_kernels/convolution/conv_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"

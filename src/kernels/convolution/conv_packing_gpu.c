@@ -34,7 +34,7 @@ wi_conv_packing wi_conv_packing_of(const wi_kernel_site *site, const wi_conv_pan
     return p;
 }
 
-/* Rows of the product in all phases. Checked first, since other sizes could overflow if these are too large. */
+/* The rows of the product in all phases. Their number is checked first, because other sizes could overflow if it is too large. */
 static double rows_of(const wi_conv_geometry *w, int64_t height) {
     double positions = (double)w->images, phases = 1.0;
     for (int i = 0; i < 3; i++) {

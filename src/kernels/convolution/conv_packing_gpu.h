@@ -7,40 +7,42 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_stage_gpu.h"
 
-/* What a kernel reads. */
+/* In which form a kernel reads the panels, the table and the image. */
 typedef struct wi_conv_panels {
     int64_t step;        /* steps of k of a block */
-    int64_t past;        /* entries of the table after the last tap of a phase */
+    int64_t past;        /* entries that the table needs after the last tap of a phase */
     int64_t chunk;       /* channels of the image that are read at once */
     int64_t number_size; /* bytes of a number in the panels */
-    int64_t filters;     /* rows of the panels are multiples of so many filters */
-    int64_t behind;      /* rows that are read behind the last one */
-    weft_dtype format;   /* in which the image is read */
+    int64_t filters;     /* the filters in a row of the panels are rounded up to a multiple of this number */
+    int64_t behind;      /* rows of the panels that the kernel reads behind the last one */
+    weft_dtype format;   /* the format in which the image is read */
 } wi_conv_panels;
 
-/* How they are stored: first the panels, then the table, then the copy of the image. */
+/* How panels, table and image are stored in scratch memory, in this order. */
 typedef struct wi_conv_packing {
-    int64_t width, rows;       /* of a group's panels */
-    int64_t phases, spare;     /* spare: zero rows after each phase */
-    int64_t elements, spares;  /* numbers of the weight, and in spare rows */
-    int64_t table, image, end; /* where these begin, in floats of scratch memory */
+    int64_t width, rows;       /* columns and rows of a group's panels */
+    int64_t phases, spare;     /* spare: rows of zeros after each phase */
+    int64_t elements, spares;  /* numbers that all panels have in rows of the weight, and in rows of zeros */
+    int64_t table, image, end; /* where table and image begin, and where the image ends, in floats */
     wi_conv_quads read;        /* the image */
 } wi_conv_packing;
 
 wi_conv_packing wi_conv_packing_of(const wi_kernel_site *site, const wi_conv_panels *panels);
-/* Do the kernel's numbers fit in ints? height: rows of a tile. */
+/* Do the indices and offsets that the kernel computes fit in ints? height: rows of a tile. */
 bool wi_conv_packing_fits(const wi_kernel_site *site, const wi_conv_panels *panels, int64_t height);
 
-/* Appends the launches "pack", of the weight, and "stage", of the image if it needs a copy, in groups of `packed` items. */
+/* Appends the launch "pack", which packs the weight, and, if the image needs a copy, the launch "stage", which copies the image.
+ * Their work-groups have `packed` items. */
 void wi_conv_packing_pack(
     wi_kernel_plan *plan, const wi_conv_geometry *geometry, const wi_conv_packing *packing, int64_t packed);
 /* Appends the image, the panels and the table to the arguments of a kernel. */
 void wi_conv_packing_operands(wi_kernel_launch *launch, const wi_conv_packing *packing);
-/* The same for kernels by engines, with the bytes by which an item's channel and tap move from one block of `step` steps to the
- * next. */
+/* Appends the same arguments for a kernel that uses a matrix engine, and then three ints, in bytes: by how much an item's channel
+ * moves from one block of `step` steps of k to the next, the length of a pixel's channels, and by how much the item's place in
+ * the table moves. */
 void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *packing, int64_t step);
-/* Appends ints read (3), made (3), stride (3), transposed; longs: strides of the image between groups, images, and along the axes
- * (3). */
+/* Appends the ints read (3), made (3), stride (3) and transposed of the geometry (conv_product.h), and as longs the strides of
+ * the image between groups, between images, and along the axes (3). */
 void wi_conv_packing_end(
     wi_kernel_launch *launch, const wi_conv_packing *packing, const wi_conv_geometry *geometry);
 

@@ -41,7 +41,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_gemm_shape product = product_of(w);
     const int64_t columns = wi_gemm_direct_columns(plan->values);
-    /* Vectors of the last panel, so that code for other widths is not compiled. */
+    /* The number of vectors in the last panel: code for last panels of other widths is then not compiled. */
     wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % columns + 1, 16));
     return wi_gemm_direct_prepare(site->device, &product, w->read[2], w->filters, plan);
 }

@@ -17,7 +17,7 @@
 typedef struct wi_conv_geometry {
     bool transposed;
     int64_t images, groups;
-    int64_t channels, filters; /* of a group: of the image and of the result */
+    int64_t channels, filters; /* channels of the image and of the result in one group */
     int64_t read[3], made[3];  /* spatial sizes of the image and of the result */
     int64_t taps[3], stride[3], dilation[3], before[3];
     int64_t image, step[3]; /* strides of the image, between images and along the axes; 1 between channels */
@@ -33,36 +33,36 @@ typedef struct wi_conv_geometry {
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made);
-/* The convolution of a geometry; of a data gradient, the convolution that it belongs to. */
+/* Returns the convolution that a geometry describes; for a data gradient, the convolution of which it is the gradient. */
 wi_conv wi_conv_of_geometry(const wi_conv_geometry *geometry);
-/* A data gradient of stride 1 as a convolution: taps are in reverse order, from element *first of the weight on. Other geometries
- * stay as they are. */
+/* Returns a data gradient of stride 1 as a convolution whose taps have the reverse order; its first tap begins at element *first
+ * of the weight. Returns any other geometry unchanged. */
 wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *first);
 
 /* ---- sizes ---- */
 
-/* Elements from the first to the last of the image. */
+/* The number of elements in memory from the first to the last element of the image. */
 int64_t wi_conv_read_elements(const wi_conv_geometry *geometry);
-/* A data gradient with strides consists of several products, its phases (conv_cpu.cl): their number, and the positions of the
- * largest. */
+/* A data gradient with strides consists of several products, its phases (conv_cpu.cl). These functions return the number of
+ * phases, and the number of positions of the largest phase. */
 int64_t wi_conv_phases(const wi_conv_geometry *geometry);
 int64_t wi_conv_phase_positions(const wi_conv_geometry *geometry);
-/* Steps of k, the ones that multiply zeros included. */
+/* The number of steps of k, including steps that multiply zeros. */
 int64_t wi_conv_terms(const wi_conv_geometry *geometry);
-/* Steps of k without the zeros between the elements of a data gradient, on average. */
+/* The average number of steps of k, without those that multiply the zeros between the elements of a data gradient. */
 double wi_conv_steps(const wi_conv_geometry *geometry);
 /* Positions of the result in all images. */
 double wi_conv_positions(const wi_conv_geometry *geometry);
 /* Bytes of image, weight and result in f32. */
 double wi_conv_bytes(const wi_conv_geometry *geometry);
-/* Has it at most two spatial axes? Then the first of the three is trivial. */
+/* Has the convolution at most two spatial axes? Then the first of the three axes has size 1, one tap and no padding. */
 bool wi_conv_is_flat(const wi_conv_geometry *geometry);
-/* Operations that kernels of class cpu with tiles of 13 x 32 take for a multiply-add, in their estimates. */
+/* The operations for a multiply-add in the estimates of kernels of class cpu with tiles of 13 x 32. */
 #define WI_CONV_TILE_OPERATIONS 2.4
 
 /* ---- launches ---- */
 
-/* Macros of conv_cpu.cl and conv_cpu_amx.cl by which they leave out code, most of which would not be needed. */
+/* Defines the macros by which conv_cpu.cl and conv_cpu_amx.cl leave out code that this geometry does not need. */
 void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *geometry);
 
 /* Appends the arguments of all kernels over windows: ints images, channels, filters, read (3), made (3), taps (3), stride (3),

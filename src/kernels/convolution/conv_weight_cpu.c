@@ -3,8 +3,8 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* PANELS, POSITIONS, ROOM: the most panels of filters, positions, and floats of x in a block. ROWS_OF_TWO, ROWS_OF_ONE: the most
- * rows of a tile with two vectors of filters, or with one. */
+/* PANELS: the most panels of filters of a work-item. POSITIONS: the most positions of a block. ROOM: the most floats of x of a
+ * block. ROWS_OF_TWO, ROWS_OF_ONE: the most rows of a tile with two vectors of filters, and with one vector. */
 enum { PANELS, POSITIONS, ROOM, ROWS_OF_TWO, ROWS_OF_ONE };
 
 static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
@@ -17,27 +17,27 @@ static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
 static const wi_variant variants[] = {
     {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
 
-/* VECTOR: channels for which a copied pixel has room. LONGEST: the most positions of a segment of a row. FEW: so many channels,
- * or less, are copied together with the next pixels. */
+/* VECTOR: channels for which a copied pixel has room. LONGEST: the most positions of a segment of a row. FEW: if there are at
+ * most this many channels, neighbouring pixels are copied together. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
 /* How the work is cut. */
 typedef struct wi_cut {
     bool joined;               /* is a row of taps one line in memory? Only with few channels */
-    int64_t vectors;           /* of 16 filters in a panel */
-    int64_t tiles, tile;       /* their number; rows of a tile: channels, or elements of a line */
+    int64_t vectors;           /* vectors of 16 filters in a panel */
+    int64_t tiles, tile;       /* number of tiles; rows of a tile, which are channels or elements of a line */
     int64_t length;            /* positions of a segment of a row */
-    int64_t all, lines, block; /* segments: all, those of a work-item, those of a block */
+    int64_t all, lines, block; /* number of segments in all, of a work-item, and of a block */
     int64_t panels, span, splits;
 } wi_cut;
 
-/* The pixels that the windows of so many positions read. */
+/* The number of pixels that the windows of `length` neighbouring positions read. */
 static int64_t pixels_of(const wi_conv *conv, int64_t length) {
     return conv->taps[0] * conv->taps[1] *
            ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
 }
 
-/* False: the window of a single position does not fit in the room. */
+/* Returns false if the window of a single position has more than ROOM floats, or if there are too many segments. */
 static bool cut_work(wi_cut *cut, const wi_conv *conv, const int *p, int64_t units) {
     cut->joined =
         conv->groups == 1 && conv->dilation[2] == 1 && (conv->channels <= FEW || conv->channels == VECTOR);

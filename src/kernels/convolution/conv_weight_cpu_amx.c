@@ -5,8 +5,9 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* COLUMNS: the most tiles of channels and taps of a part. LINE: the most elements of a padded row whose windows are lines. STEPS:
- * of 32 positions in a block: two tiles of filters stay in the first-level cache. */
+/* COLUMNS: the most tiles of sums, by channels and taps, of a part. LINE: the most elements of a padded row that the kernel reads
+ * as lines (wi_cut.joined). STEPS: the most steps of 32 positions in a block, so that two tiles of filters stay in the
+ * first-level cache. */
 enum { COLUMNS, LINE, STEPS };
 
 static const char *const parameters[] = {[COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS",
@@ -17,11 +18,12 @@ static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096, 
 
 /* A tile has TILE filters or channels and STEP positions; a word holds two numbers. */
 enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
-/* FEW: so many channels, or less, count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST: tiles
- * of channels that a pointwise convolution packs at once. */
+/* FEW: with at most this many channels, the channels and taps of a row are numbered together (wi_cut.joined). WHOLE: tiles that
+ * are multiplied together. MOST: the most tiles of channels that a pointwise convolution packs at once. */
 enum { FEW = 12, WHOLE = 2, MOST = 32 };
 
-/* Seconds of a tile: transposing 32 positions of y; storing 16 pairs of x; reading and writing the sums of a block of positions. */
+/* Seconds that it takes for a tile to transpose 32 positions of y, to store 16 pairs of x, and to read and write the sums for a
+ * block of positions; and to compile the kernels. */
 static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
 
 /* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of
@@ -34,12 +36,12 @@ typedef struct wi_axis {
 typedef struct wi_cut {
     bool joined; /* are the channels and the taps of a row one line in memory? */
     wi_axis axis[3];
-    int64_t positions, reach;     /* of all images; positions that taps read ahead */
+    int64_t positions, reach;     /* positions of all images; positions that taps read ahead */
     int64_t twice;                /* 1: pairs of x are also stored for taps that move x by an odd number */
-    int64_t wide, parts, columns; /* tiles of channels in a part, parts, and tiles of sums in a part */
-    int64_t used;                 /* of the columns */
-    int64_t tiles, span, spans;   /* of filters */
-    int64_t share, splits, block; /* positions of a split, splits, positions of a block */
+    int64_t wide, parts, columns; /* tiles of channels in a part; number of parts; tiles of sums in a part */
+    int64_t used;                 /* tiles of sums that are used; `columns` is rounded up */
+    int64_t tiles, span, spans;   /* tiles of filters; those of a work-item; number of spans */
+    int64_t share, splits, block; /* positions of a split; number of splits; positions of a block */
     int64_t half;                 /* words of a channel's block of x */
     int64_t room, sums;           /* words of a work-item, and of a split's sums */
 } wi_cut;
@@ -48,7 +50,7 @@ static int64_t clamp_up(int64_t value) {
     return wi_max64(0, value);
 }
 
-/* The zeros at the end of a row may also be those at the beginning of the next one. */
+/* The zeros of the padding at the end of a row may also serve as the padding at the beginning of the next row. */
 static wi_axis axis_of(const wi_conv *conv, int i) {
     const int64_t stride = conv->stride[i];
     wi_axis axis = {.pitch = conv->result[i]};
@@ -107,7 +109,7 @@ static void set_block(wi_cut *cut, int64_t block) {
     cut->room = cut->span * block * (TILE / 2) + planes_of(cut) * cut->half * TILE;
 }
 
-/* As many positions as fit in a core's cache, in blocks of about the same size. */
+/* Chooses blocks of about the same size, each with as many positions as fit in a core's cache. */
 static void cut_block(wi_cut *cut, const int *p, size_t cache) {
     const int64_t words = (int64_t)(cache / sizeof(uint32_t)), share = cut->share;
     const int64_t a_step = STEP * (cut->span + planes_of(cut)) * (TILE / 2);

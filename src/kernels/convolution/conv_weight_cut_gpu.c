@@ -2,7 +2,7 @@
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "base/integers.h"
 
-/* A contiguous image with so many channels in each group. */
+/* The description of a contiguous image with `channels` channels in each group. */
 static wi_conv_quads quads_of(const wi_kernel_site *site, int input, const wi_conv_weight_tile *tile,
     const wi_conv *conv, int64_t channels, const int64_t size[3]) {
     wi_conv_quads quads = {.input = input,
@@ -62,7 +62,7 @@ double wi_conv_weight_floats(const wi_conv *conv, const wi_conv_weight_cut *cut)
     return sums + (double)(wi_conv_quads_floats(&cut->image) + wi_conv_quads_floats(&cut->slope));
 }
 
-/* A number of positions as images and steps along the axes. */
+/* Appends a number of positions, written as a number of images and of steps along each axis. */
 static void add_digits(wi_kernel_launch *launch, const wi_conv *conv, int64_t number) {
     int64_t digits[4];
     for (int i = 2; i >= 0; i--) {

@@ -3,14 +3,14 @@
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "kernels/cost.h"
 
-/* After the parameters of the tile: the work-items of a group that adds up splits or copies images. */
+/* The parameter after those of the tile. COMBINED: the work-items of a group that adds up splits or copies images. */
 enum { COMBINED = WI_FRAGMENT_PARAMETERS };
 
 static const char *const parameters[] = {WI_FRAGMENT_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
 enum { CHUNK = 8 };
 
-/* Each quad of columns of a tile has two numbers in local memory: where it is stored, and how many columns. */
+/* For each quad of columns of a tile local memory also has two numbers: where the quad is stored, and how many columns it has. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
     tile.local_bytes += (size_t)wi_fragments_width(values) / 4 * 2 * sizeof(int32_t);
@@ -62,7 +62,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* The record of an engine of the list in conv_engines_gpu.h. */
+/* Defines the record of one engine. conv_engines_gpu.h, which lists the engines, uses this macro. */
 #define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
         "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                    \

@@ -4,7 +4,7 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_tile_gpu.h"
 
-/* After the parameters of the tile: the work-items of a group that adds up splits or copies images. */
+/* The parameter after those of the tile. COMBINED: the work-items of a group that adds up splits or copies images. */
 enum { COMBINED = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
@@ -14,7 +14,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64}},
     {"together", {8, 16, 8, 4, 8, 8, 0, 64}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64}}, {0}};
 
-/* The code that compilers make of it is as fast as that of `large`. */
+/* Compiled code of this variant is as fast as that of `large`, so only a measurement can prefer it. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64}}, {0}};
 
 static const char *const headers[] = {

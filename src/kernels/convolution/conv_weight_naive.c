@@ -1,11 +1,11 @@
-/* The portable weight's gradient of a convolution: accepts every site on every device. See
+/* The portable weight's gradient of a convolution, which accepts every site on every device. See
  * cl_kernels/convolution/conv_weight_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 #include "kernels/index_type.h"
 
-/* An item computes the window of each position again. */
+/* Every item computes again, for each position, which pixels the window reads. This makes a multiply-add expensive. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     return wi_work_seconds(

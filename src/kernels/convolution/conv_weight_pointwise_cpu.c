@@ -15,9 +15,10 @@ static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
 
 static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
-/* BLOCK: the most positions of a block that leaves room in a core's own cache, into which the next block is then prefetched.
- * LONG: the most of other blocks. SPLITS: work-items per core, so that none waits long for another. FEW: the most floats of sums
- * with so many splits. SMALL: multiply-adds for which waking another core is not worth it. */
+/* BLOCK: the most positions of a block that leaves room in a core's own cache, so that the next block can be prefetched there.
+ * LONG: the most positions of other blocks. SPLITS: work-items per core, several so that no core waits long for another. FEW: the
+ * most floats of sums for which there are this many splits. SMALL: convolutions with at most this many multiply-adds are too
+ * small to wake another core. */
 enum { LANES = 16, BLOCK = 512, LONG = 1024 };
 enum { SPLITS = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
@@ -44,7 +45,7 @@ static bool fits(const wi_conv *conv, const int *p) {
                most;
 }
 
-/* How the work is cut: `share` positions in each split, `block` of them at once; `span` panels of a work-item. */
+/* How the work is cut. A split has `share` positions, of which `block` are read at a time. A work-item computes `span` panels. */
 typedef struct wi_cut {
     int64_t share, splits, block, span, spans;
     bool ahead; /* is the next block prefetched? */
@@ -74,8 +75,8 @@ static bool is_converted(const wi_kernel_site *site, int input) {
     return site->formats[input] != WEFT_F32;
 }
 
-/* Converted blocks stay in a core's cache only if channels and filters are few. With more, conv_weight_cpu.cl is faster, which
- * copies smaller blocks. */
+/* Converted blocks stay in a core's cache only if there are few channels and filters. With more of them conv_weight_cpu.cl is
+ * faster, because it copies smaller blocks. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_conv_is_pointwise(&conv) || !fits(&conv, site->values)) return false;

@@ -12,12 +12,12 @@ enum { VECTOR = 16 };
 /* How the work is cut: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
 typedef struct wi_cut {
     bool square;                   /* 3 x 3 taps? */
-    int64_t points, lines, across; /* of a transform; rows of taps; tiles along a row */
+    int64_t points, lines, across; /* points of a transform; rows of taps; tiles along a row */
     int64_t vectors, panels, span, spans;
-    int64_t tiles, tile; /* of channels: their number, and channels of a tile */
+    int64_t tiles, tile; /* number of tiles of channels, and channels of a tile */
     int64_t units, splits, share, block;
-    int64_t x_positions, y_positions; /* of a unit */
-    int64_t room, sums;               /* floats of a work-item, and of a split */
+    int64_t x_positions, y_positions; /* positions of x and y of a unit */
+    int64_t room, sums;               /* floats of scratch memory of a work-item, and of a split's sums */
 } wi_cut;
 
 static int64_t room_of(const wi_cut *cut) {
@@ -78,7 +78,7 @@ static bool accepts(const wi_kernel_site *site) {
     return is_straight(&conv, site->values);
 }
 
-/* In multiply-adds of the products, from measurements, as in conv_winograd_cpu.c. */
+/* The factors count in multiply-adds of the products, and are from measurements, as in conv_winograd_cpu.c. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const wi_cut cut = cut_work(&conv, site->values, site->device);

@@ -6,7 +6,7 @@
 
 /* ---- convolutions of stride 1, and their data gradients with the taps in reverse order ---- */
 
-/* The padding before an axis. */
+/* The padding before the first pixel of an axis. */
 int64_t wi_conv_before(const wi_conv_geometry *geometry, int axis);
 /* Does every window along the axis read a part of the image? Otherwise a result must be exactly zero, which the rounding of other
  * elements of its tile would hide. */
@@ -30,9 +30,9 @@ double wi_conv_winograd_margin(const wi_kernel_site *site);
  * taps), longs w_group, w_filter, w_channel, w_tap[1], w_tap[2]. */
 wi_kernel_launch *wi_conv_winograd_weights_launch(
     wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels);
-/* The launch "tiles" after it, with work-items (strip, span, group). Each has `room` floats of scratch memory behind the
- * `weights` floats of the weights. Arguments: the image, the weights, the rooms; longs room and the number of elements of the
- * image. */
+/* The launch "tiles", which follows the launch "weights". Its work-items are (strip, span, group). Each work-item has a *room* of
+ * `room` floats in scratch memory, behind the `weights` floats of the transformed weights. Arguments: the image, the weights, the
+ * rooms; longs room and the number of elements of the image. */
 wi_kernel_launch *wi_conv_winograd_tiles_launch(wi_kernel_plan *plan, const wi_conv_geometry *geometry,
     int64_t strips, int64_t spans, int64_t weights, int64_t room);
 

@@ -8,12 +8,12 @@
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* More floats of transformed weights do not fit in a near cache. */
+/* Transformed weights with more floats than this are *large*: they do not fit in a near cache. */
 static int64_t large_floats(const wi_kernel_site *site) {
     return 4 * wi_device_near_floats(site->device);
 }
 
-/* The most floats of a room: a part of a near cache or, beside large weights, several times as much. */
+/* The most floats of the room of a work-item: a part of a near cache, or ten near caches if the weights are large. */
 static int64_t most_of_room(const wi_kernel_site *site, bool large) {
     const int64_t near = wi_device_near_floats(site->device);
     return large ? 10 * near : near * 5 / 16;
@@ -42,7 +42,7 @@ static int64_t width_of(const wi_conv_geometry *w) {
 }
 
 /* Small weights are read from a near cache again and again, and the room fits in the nearest cache. Large weights come from
- * memory, and it is worth having a room that does not fit. */
+ * memory; then a room that does not fit in a cache is faster, because the weights are read less often. */
 static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const int *const p = site->values;
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
@@ -76,7 +76,8 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* In multiply-adds of the products, from measurements: the cost of transforms is proportional to the pixels and products. */
+/* The factors count in multiply-adds of the products, and are from measurements. The cost of the transforms is proportional to
+ * the number of pixels and of products. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_winograd cut = winograd_of(site, w);
@@ -99,7 +100,8 @@ static double cost(const wi_kernel_site *site) {
                                              .build_seconds = 0.5});
 }
 
-/* Small convolutions must save a third of the time: networks with few channels have many layers, in which errors grow. */
+/* Convolutions with small weights must save a third of the time: networks with few channels have many layers, in which rounding
+ * errors grow. */
 static double margin(const wi_kernel_site *site) {
     const bool large = winograd_of(site, site->product->convolution).weights > large_floats(site);
     return large || wi_dtype_rounds(site->precision) ? wi_conv_winograd_margin(site) : 1.5;

@@ -7,8 +7,8 @@
 #include "kernels/product/gemm_tile_gpu.h"
 #include <stdlib.h>
 
-/* After the parameters of the product's tile: the work-items of a group that transforms; the results of a tile of the image along
- * an axis. */
+/* The parameters after those of the product's tile. ITEMS: the work-items of a group that transforms. STEP: the results of a tile
+ * of the image along an axis. */
 enum { ITEMS = WI_TILE_PARAMETERS, STEP };
 
 static const char *const parameters[] = {
@@ -47,7 +47,7 @@ static int64_t quads_of_group(const int *values) {
     return values[ITEMS] / SHARERS;
 }
 
-/* The limits hold for the groups that multiply and for those that transform. */
+/* The largest of the limits of groups that multiply and of groups that transform. */
 static wi_limits limits(const int *values) {
     const int64_t room = quads_of_group(values) * values[STEP] * side_of(values) * 4 * (int64_t)sizeof(float);
     wi_limits limits = wi_tile_limits(values);
@@ -58,7 +58,7 @@ static wi_limits limits(const int *values) {
     return limits;
 }
 
-/* Rows of the product in a block. */
+/* The number of rows of the product in a block. */
 static int64_t block_of(const wi_kernel_site *site, const cutting *cut, int64_t planes) {
     const int64_t height = wi_tile_height(site->values);
     const int64_t across = wi_divide_up(cut->width, wi_tile_width(site->values));
@@ -88,7 +88,7 @@ static cutting cutting_of(const wi_kernel_site *site) {
     return cut;
 }
 
-/* Are the numbers of elements, and the offsets within an image, ints? */
+/* Do the numbers of elements, and the offsets within an image, fit in ints? */
 static bool fits_int(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096, step = site->values[STEP];
@@ -111,7 +111,7 @@ static bool accepts(const wi_kernel_site *site) {
            fits_int(site);
 }
 
-/* The products of all blocks, one after the other, and the memory traffic of the transforms. */
+/* The seconds of the products of all blocks, one block after the other, and of the memory traffic of the transforms. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;

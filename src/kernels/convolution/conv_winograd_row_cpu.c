@@ -48,7 +48,8 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.shares));
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
-    /* Several whole images, or a band of one, in a room that stays in a near cache; beside large weights in a larger room. */
+    /* The room holds several whole images, or a band of rows of one image. It is so small that it stays in a near cache, unless the
+     * weights are large. */
     const int64_t most = large ? 10 * near : near * 25 / 32;
     cut.band = w->made[1];
     while (cut.band > TAPS && room_of(w, p, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
@@ -72,7 +73,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* In multiply-adds of the products, from measurements, as in conv_winograd_cpu.c. */
+/* The factors count in multiply-adds of the products, and are from measurements, as in conv_winograd_cpu.c. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_rows cut = rows_of(site, w);

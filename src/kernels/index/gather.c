@@ -5,10 +5,11 @@
 #include "ops/op_descriptors.h"
 #include <math.h>
 
-/* Where items walk, each computes whole rows. Otherwise an item computes one element, or neighbouring items a row. */
+/* On devices whose items walk (item_walks) an item computes whole rows. On others an item computes one element if each element
+ * has an index, and neighbouring items compute a row if each row has one. */
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_device_profile *const device = site->device;
-    const bool each = site->node->op == &wi_op_gather; /* has each element an index? */
+    const bool each = site->node->op == &wi_op_gather; /* does each element have an index, not each row? */
     const wi_around x = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
     const int64_t rows = y.outer * y.along, elements = rows * y.inner;
     const int64_t an_item = device->item_walks ? wi_divide_up(rows, wi_work_items(device, elements)) : 1;

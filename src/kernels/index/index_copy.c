@@ -6,7 +6,8 @@
 #include "ops/op_descriptors.h"
 #include <math.h>
 
-/* WIDTH: columns of an item that walks. ITEMS: so many items keep other devices busy. */
+/* WIDTH: the most columns of an item on devices whose items walk (item_walks). ITEMS: a number of items that keeps other devices
+ * busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
 
 static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_around *y) {
@@ -28,7 +29,7 @@ static void add_arguments(wi_kernel_launch *launch) {
     wi_kernel_faults(launch);
 }
 
-/* For an index without equal numbers. */
+/* Appends the launch for an index without equal numbers, in which each row is copied independently of the others. */
 static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
     const wi_device_profile *const device = site->device;
     const int64_t an_item = wi_divide_up(count, wi_work_items(device, count * y->inner));

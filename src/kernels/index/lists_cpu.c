@@ -4,7 +4,7 @@
 #include "ops/op_descriptors.h"
 #include <stdio.h>
 
-/* Shorter rows are not worth a list. */
+/* For shorter rows it is faster to do without lists. */
 enum { WIDE_ROW = 16 };
 
 /* Uses general sizes only, so that all batch sizes have the same kernel. */

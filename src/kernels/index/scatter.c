@@ -6,10 +6,11 @@
 #include "ops/op_descriptors.h"
 #include <math.h>
 
-/* WIDTH: columns of an item that walks. ITEMS: so many items of one column keep other devices busy. */
+/* WIDTH: the most columns of an item on devices whose items walk (item_walks). ITEMS: a number of items, each with one column,
+ * that keeps other devices busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
 
-/* Sums begin with 0; largest and smallest elements begin with the smallest and the largest number. */
+/* Defines the value with which a result begins: 0 for a sum, the smallest number for a maximum, the largest for a minimum. */
 static void add_macros(wi_kernel_plan *plan, const wi_op *op, weft_dtype dtype) {
     const int extreme = op == &wi_op_scatter_max ? 1 : op == &wi_op_scatter_min ? -1 : 0;
     const char *const ends[][3] = {{"INFINITY", "0", "-INFINITY"}, {"INT_MAX", "0", "INT_MIN"}};

@@ -13,7 +13,7 @@ static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) 
 
 enum { DIGIT = 11 }; /* the most bits of a digit */
 
-/* The numbers to sort go up to the table's size, as -1 is counted as 0. */
+/* The numbers that are sorted are from 0 to the table's size: each index plus 1, because an index may be -1. */
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t bits = 1;
     while (site->node->attributes->index.size >> bits) bits++;
@@ -44,7 +44,7 @@ static bool accepts(const wi_kernel_site *site) {
     return site->node->input_count == SORTED;
 }
 
-/* A node of the index alone gets the order of the index as a second input. */
+/* Replaces a node whose only input is the index by a node that has the order of the index as a second input. */
 static weft_tensor *rewrite(const wi_kernel_site *site) {
     if (accepts(site)) return (weft_tensor *)site->node;
     return wi_index_with_order(site->node, INDEX);

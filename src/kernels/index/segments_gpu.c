@@ -10,8 +10,8 @@ static bool accepts(const wi_kernel_site *site) {
     return site->node->attributes->index.axis == 0 && site->node->input_count == SORTED;
 }
 
-/* Without an order, each work-item reads the whole index, one element after the other. With an order there are at least two more
- * launches, which sort and find where segments begin. */
+/* Is it faster to sort the index first? Without an order, each work-item reads the whole index, one element after the other. With
+ * an order there are at least two more launches, which sort the index and find where segments begin. */
 static bool is_worth_sorting(const wi_kernel_site *site) {
     const wi_device_profile *const device = site->device;
     const double walk = (double)site->inputs[INDEX].dims[0].general * device->read_seconds;

@@ -4,8 +4,8 @@
 #include "ops/loss/ctc.h"
 #include <math.h>
 
-/* HEAD: elements of a table before its rows. LEAD: elements of a row of states before the first state. LOCAL_WIDTH: the most
- * states of a row in local memory. */
+/* HEAD: elements of a table (ctc.cl) before its rows. LEAD: elements of a row of states before the first state. LOCAL_WIDTH: the
+ * most states that a row in local memory can have. */
 enum { HEAD, LEAD, LOCAL_WIDTH };
 
 static const char *const parameters[] = {
@@ -23,7 +23,8 @@ static bool has_local_rows(const wi_kernel_site *site, int64_t width) {
            site->device->local_bytes >= (rows + shared) * sizeof(float);
 }
 
-/* Tables and gradients are counted in both kernels, so that both use the same copy of the file in a program. */
+/* Both kernels count the elements of tables and of gradients, so that both have the same index type, and a program needs the file
+ * only once. */
 static void choose_index(
     const wi_kernel_site *site, wi_kernel_plan *plan, const wi_extent *log_probs, int64_t labels) {
     const double steps = (double)log_probs->dims[0].actual, batch = (double)log_probs->dims[1].actual;

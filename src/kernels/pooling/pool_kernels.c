@@ -55,8 +55,9 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
     return w;
 }
 
-/* In gradients, items that walk add up an image in f32 before they round it. Scratch memory has one for each range of images,
- * with 16 numbers that a vector may access behind its end. */
+/* Appends the last arguments of a gradient. If the result has 16 bits and items walk, an item adds up an image in f32 before it
+ * rounds the image. Scratch memory then has one such image for each range of images, and 16 numbers that a vector may access
+ * behind its end. */
 static void add_scatter(
     const wi_kernel_site *site, wi_kernel_plan *plan, wi_kernel_launch *launch, const pool_work *work) {
     const wi_extent *const result = &site->result;
@@ -68,7 +69,8 @@ static void add_scatter(
     wi_kernel_scratch(launch, 0);
 }
 
-/* The largest index of an element, or number that is divided by the size of an axis. */
+/* The largest number that an index type must hold: an index of an element, or a number that the kernel divides by the size of an
+ * axis. */
 static double most_of(const wi_extent *x, const wi_extent *y) {
     double most = fmax(count(x), count(y));
     for (int i = 0; i < 3; i++) most = fmax(most, ((double)axis_of(x, i) + 1) * ((double)axis_of(y, i) + 1));

@@ -3,12 +3,12 @@
 #include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
 
-enum { WORTH = 4096 }; /* elements for which an item is worth it, where items walk */
+enum { WORTH = 4096 }; /* elements for which one more item is started, if items walk */
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const bool gradient = site->node->op == &wi_op_resample_gradient;
     const wi_device_profile *const device = site->device;
-    const bool walks = device->item_walks; /* along the channels of a pixel */
+    const bool walks = device->item_walks; /* each item walks along the channels of a pixel */
     const wi_extent *x = gradient ? &site->result : &site->inputs[0];
     const wi_extent *y = gradient ? &site->inputs[0] : &site->result;
     const int64_t count = wi_extent_count(&site->result).actual, larger = wi_extent_count(y).actual;

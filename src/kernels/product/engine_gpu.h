@@ -17,9 +17,9 @@ enum {
      * instruction of the engine. */
     WI_FRAGMENTS_DOWN,
     WI_FRAGMENTS_ACROSS,
-    WI_FRAGMENT_STEPS, /* steps of k in local memory */
-    WI_FRAGMENT_LANES, /* of a sub-group */
-    WI_FRAGMENT_ROWS,  /* of a fragment */
+    WI_FRAGMENT_STEPS, /* steps of k that are in local memory at a time */
+    WI_FRAGMENT_LANES, /* work-items of a sub-group */
+    WI_FRAGMENT_ROWS,  /* rows and columns of a fragment */
     WI_FRAGMENT_COLUMNS,
     WI_FRAGMENT_PARAMETERS
 };

@@ -115,7 +115,7 @@ static weft_status compare(bool *right, wi_device *device, const wi_implementati
     return status;
 }
 
-/* In each format that the implementation multiplies, up to the first that is wrong. */
+/* Compares in each format that the implementation multiplies, and stops at the first format with wrong results. */
 static weft_status compare_all(
     bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     *right = true;
@@ -177,7 +177,7 @@ static weft_status errors_with(double *errors, wi_matrices *at, wi_device *devic
     return WEFT_OK;
 }
 
-/* The cheapest kernel that passes its self-test, which would serve if there were no engine. NULL: there is none. */
+/* The cheapest kernel that passes its self-test. It would be chosen if there were no engine. NULL: there is none. */
 static const wi_candidate *find_multiply_adds(
     wi_selection *selection, wi_device *device, const wi_kernel_site *site) {
     wi_candidate *best;
@@ -187,8 +187,9 @@ static const wi_candidate *find_multiply_adds(
     return best;
 }
 
-/* The kernel of multiply-adds is chosen for a device with one unit, so that it does not split sums. For large products, which
- * engines are for, it would not either. */
+/* *right: are the rounding errors of the implementation at most those of the kernel of multiply-adds? That kernel is chosen for a
+ * device with one unit, so that it does not split sums: it does not split them either for large products, which engines are meant
+ * for. */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(at->k);
@@ -229,7 +230,7 @@ static weft_status compare_errors(
     return WEFT_OK;
 }
 
-/* Does it multiply f32 matrices in `highest`, where factors must not be rounded? */
+/* Does the implementation multiply f32 matrices with the precision `highest`, where factors must not be rounded? */
 static bool replaces_multiply_adds(
     const wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(MOST_DEPTH);
@@ -261,7 +262,8 @@ void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, 
                                                        : "");
 }
 
-/* The answer is kept for the text of the kernel, the variant, and what computes the engine's instruction. */
+/* The answer is kept for the text of the kernel, the variant, and whether the engine, a model or vectors compute its
+ * instruction. */
 static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const char *question, wi_comparison *comparison, const char *fault) {
     char name[WI_GEMM_CHECK_NAME], unused[128], parameters[256] = "";

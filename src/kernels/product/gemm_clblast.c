@@ -41,7 +41,7 @@ static bool is_forced(void) {
     return forced && strcmp(forced, wi_gemm_clblast.name) == 0;
 }
 
-/* Launches of a library cannot be cut. */
+/* Is the product short enough for one launch? Launches of a library cannot be divided into portions. */
 static bool is_short(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const double flops = 2.0 * (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k;

@@ -7,10 +7,11 @@
 #include <math.h>
 
 /* A tile is ROWS x COLUMNS: its 13 x 2 vectors of sums, 2 vectors of B and the broadcasts of A fill the 32 registers of AVX-512.
- * 13 also divides powers of two with a small remainder (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: the most steps of k that
- * PANELS panels of COLUMNS columns are packed for; with more panels fewer steps. DEEPER * DEPTH: the most steps with fewer
- * panels. STRIP: the most rows whose sums are in private memory with PANELS panels. PREFETCH: B is prefetched so many steps of k
- * ahead, since its rows are often a page apart, and processors prefetch nothing across pages. */
+ * Multiples of 13 are little more than powers of two (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: the most steps of k that a
+ * work-item packs at once for PANELS panels of COLUMNS columns; for more panels it packs fewer steps. DEEPER * DEPTH: the most
+ * steps of a turned product with fewer panels. STRIP: the most rows whose sums are in private memory with PANELS panels.
+ * PREFETCH: how many steps of k ahead B is prefetched, because its rows are often a page apart, and processors prefetch nothing
+ * across pages. */
 enum { ROWS, COLUMNS, DEPTH, DEEPER, STRIP, PANELS, PREFETCH };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_GEMM_ROWS",
@@ -31,11 +32,11 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
                                                   [PREFETCH] = 4}},
     {0}};
 
-/* Added to every launch: products of 128x128x128 to 144x144x144 took 13 to 18 us longer than the rest of the estimate. With all
- * of this difference, slower kernels would serve small products. */
+/* Seconds that are added to every launch. Products of 128x128x128 to 144x144x144 took 13 to 18 us longer than the rest of the
+ * estimate. If all of this difference were added, slower kernels would be chosen for small products. */
 #define START_SECONDS 3e-6
 #define BUILD_SECONDS 0.45
-#define WASTE         1.2 /* the time of large products, in that of their multiplications */
+#define WASTE         1.2 /* the time of large products, as a multiple of the time of their multiply-adds */
 
 /* How C is cut: a work-item computes `tiles` x ROWS rows and `panels` x COLUMNS columns, and packs `depth` steps of k at once.
  * turned: it computes C's transpose, and A and B have changed places. */
@@ -48,8 +49,8 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(site->product);
 }
 
-/* The steps of k in a block, all blocks of about the same size. Few panels have room for more steps; then A's rows are copied
- * only once, which is faster in long pieces. */
+/* The steps of k in a block; all blocks have about the same size. With few panels there is room for more steps. Then the rows of
+ * A are copied in longer pieces, which is faster. */
 static int64_t depth_of(const wi_gemm_shape *shape, const int *p, int64_t panels, bool turned) {
     const int64_t room = p[PANELS] * p[DEPTH] / panels, most = turned ? p[DEEPER] * p[DEPTH] : p[DEPTH];
     return wi_divide_up(shape->k, wi_divide_up(shape->k, wi_min64(most, room)));
@@ -66,7 +67,8 @@ static int64_t strip_of(const int *p, wi_cut cut) {
     return cut.turned ? rows / 16 * 16 : rows;
 }
 
-/* The first tile copies contiguous rows of B while it multiplies, which hides the time. Other layouts are copied before. */
+/* Does the first tile copy B while it multiplies, which hides the time of the copy? It does if the rows of B are contiguous.
+ * Other layouts are copied before. */
 static bool packs_on_the_way(const wi_gemm_shape *shape) {
     return shape->b_column == 1;
 }
@@ -83,10 +85,11 @@ static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut, do
     return (multiply + copy) * (double)shape->k + turn_back + 2000.0 + 60.0 * cells * blocks;
 }
 
-/* A processor that prefetches along a row of B reads about so many bytes behind the end of a work-item's part, in vain. */
+/* About this many bytes behind the end of a work-item's part of a row of B are read in vain by processors that prefetch along
+ * rows. */
 #define FETCHED_BEHIND 1024.0
 
-/* Seconds. More than one work-item wakes other threads, which is not worth it for a few microseconds of work. */
+/* The seconds of a cut. More than one work-item wakes other threads, which takes longer than a few microseconds of work. */
 static double cut_cost(
     const wi_gemm_shape *shape, const int *p, wi_cut cut, double waste, const wi_device_profile *device) {
     const int64_t strips = wi_divide_up(shape->m, strip_of(p, cut)),
@@ -100,7 +103,7 @@ static double cut_cost(
            behind * wi_traffic_seconds(device, wi_gemm_bytes(shape, WI_GEMM_B), 0.0);
 }
 
-/* The least number of strips, for `all` tiles, that have fewer than `tiles` tiles each. */
+/* The least number of strips into which `all` tiles must be divided so that each strip has fewer than `tiles` tiles. */
 static int64_t strips_of_fewer(int64_t all, int64_t tiles) {
     return tiles > 1 ? wi_divide_up(all, tiles - 1) : all + 1;
 }
@@ -147,7 +150,7 @@ static wi_cut best_cut(const wi_kernel_site *site, wi_gemm_shape *shape) {
     return best;
 }
 
-/* With one column, the column stride of B is never used and may be 1. */
+/* The shape with a column stride of 1 for B if B has only one column: the stride is then never used. */
 static wi_gemm_shape view_of(const wi_gemm_shape *shape) {
     wi_gemm_shape view = *shape;
     if (view.n == 1) view.b_column = 1;

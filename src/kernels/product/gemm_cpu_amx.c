@@ -7,10 +7,10 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* DEPTH: the steps of k after which sums go to private memory: the rows of A for two tiles (32 KB) stay in the first-level cache.
- * STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, if it copies a whole
- * strip of A, this copy (256 KB) stay in the second-level cache. SWAP: 1 if A is packed, and the product is that of the
- * transposes. SIDE: of a block, two tiles of the engine. */
+/* DEPTH: after this many steps of k the sums are stored in private memory, so that the rows of A for two tiles (32 KB) stay in
+ * the first-level cache. STRIP, SPAN: the most rows and columns of a work-item, so that its part of B (512 KB), its sums (512 KB)
+ * and, if it copies a whole strip of A, this copy (256 KB) stay in the second-level cache. SWAP: 1 if A is packed instead of B,
+ * and the kernel computes the transpose of C. SIDE: rows and columns of a block, which are those of two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
@@ -20,13 +20,13 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
     [SIDE] = "WEFT_AMX_SIDE",
     NULL};
 
-/* BLOCK: rows, columns or steps of k. PACK_PANELS: panels that a work-item packs. */
+/* BLOCK: rows, columns or steps of k of a block. PACK_PANELS: panels that a work-item packs. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
 
 static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
     {"left", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
-/* Seconds of copying or packing a block whose rows are contiguous, or its columns, or neither. */
+/* Seconds of copying or packing a block: with contiguous rows, with contiguous columns, and with neither. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 0.6;
 
@@ -35,7 +35,7 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
 
-/* The product of a left matrix, which is read where it is, and a right one, which is packed. */
+/* The product that the kernel computes, of a left matrix, which is read where it is, and a right matrix, which is packed. */
 static wi_gemm_shape view_of(const wi_gemm_shape *shape, const int *p) {
     return p[SWAP] ? wi_gemm_transpose_of(shape) : *shape;
 }

@@ -6,9 +6,9 @@
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* PARTS: of a number. DEPTH: the steps of k after which sums go to private memory: the parts of 32 rows of A (32 KB) stay in the
- * first-level cache. STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB) and its sums (512 KB) stay in
- * the second-level cache. */
+/* PARTS: the parts of a number. DEPTH: after this many steps of k the sums are stored in private memory, so that the parts of 32
+ * rows of A (32 KB) stay in the first-level cache. STRIP, SPAN: the most rows and columns of a work-item, so that its part of B
+ * (512 KB) and its sums (512 KB) stay in the second-level cache. */
 enum { PARTS, DEPTH, STRIP, SPAN };
 
 static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",
@@ -20,10 +20,10 @@ static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",
 static const wi_variant variants[] = {{"three", {[PARTS] = 2, [DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}},
     {"six", {[PARTS] = 3, [DEPTH] = 160, [STRIP] = 256, [SPAN] = 512}}, {0}};
 
-/* Rows, columns or steps of k. */
+/* Rows, columns or steps of k of a block. */
 enum { BLOCK = 32 };
 
-/* Seconds of splitting a block into parts whose rows are contiguous, or its columns, or neither. */
+/* Seconds of splitting the numbers of a block into parts: with contiguous rows, with contiguous columns, and with neither. */
 static const double split_seconds[] = {120e-9, 200e-9, 6e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 1.2;
 
@@ -31,7 +31,7 @@ static int products_of(const int *p) {
     return p[PARTS] == 2 ? 3 : 6;
 }
 
-/* With AVX-512 BF16 instead of AMX, three products take longer than multiply-adds, and six are less exact. */
+/* With AVX-512 BF16 instead of AMX, three products of parts take longer than f32 multiply-adds, and six are less exact. */
 static bool accepts(const wi_kernel_site *site) {
     if (site->device->engines & WI_ENGINE_AVX512_BF16) return false;
     const weft_matmul_precision asked =

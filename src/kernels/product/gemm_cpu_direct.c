@@ -19,9 +19,9 @@ const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
 const wi_variant wi_gemm_direct_variants[] = {
     {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048}}, {0}};
 
-/* STRIP: the most tiles of a work-item. FEW: with at most so many tiles, the next panel is requested while one is multiplied.
- * TOGETHER: floats of B that stay in a core's own cache. SMALL: multiply-adds for which waking another core is not worth it.
- * ITEM: operations that a work-item costs in any case. */
+/* STRIP: the most tiles of a work-item. FEW: with at most this many tiles, the next panel is prefetched while one is multiplied.
+ * TOGETHER: floats of B that stay in a core's own cache. SMALL: products with at most this many multiply-adds are too small to
+ * wake another core. ITEM: operations that each work-item costs besides its multiply-adds. */
 enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 int64_t wi_gemm_direct_columns(const int *p) {
@@ -49,8 +49,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
-    /* With few rows each work-item has its own columns, so that B is read once: two work-items per core, as many as rows would be
-     * cut into. */
+    /* With few rows each work-item computes other columns, so that B is read once. There are two work-items per core, as many as
+     * if the rows were divided. */
     if (large && has_few_rows(shape, p, units)) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
@@ -74,7 +74,8 @@ static double readings_of(const wi_device_profile *device, const wi_gemm_shape *
     return (double)wi_max64(2, shape->m / p[ROWS] + wi_divide_up(shape->m % p[ROWS], 2));
 }
 
-/* Packing reads B, and writes it, which reads the lines first. Rows after the last whole tile are multiplied in pairs. */
+/* Packing reads B and writes the panels; each cache line that is written is first read. Rows after the last whole tile are
+ * multiplied in pairs. */
 double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     const wi_device_profile *const device = site->device;
     const int *const p = site->values;
@@ -94,7 +95,7 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
               : 2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const int64_t rest = shape->m % p[ROWS];
     const double rows = (double)(shape->m - rest) + 4.0 * (double)wi_divide_up(rest, 2);
-    /* More if not even one panel stays in the near cache. */
+    /* More time is wasted if not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
     const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
     const double items = (double)(cut.strips * cut.spans * shape->batch);

@@ -7,8 +7,8 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* SPAN: the most columns of a work-item. DEPTH: rows of B that are read at a time. ITEM: operations that a work-item costs in any
- * case. */
+/* SPAN: the most columns of a work-item. DEPTH: rows of B that are read at a time. ITEM: operations that each work-item costs
+ * besides its multiply-adds. */
 enum { SPAN, DEPTH };
 enum { ITEM = 1 << 17 };
 
@@ -22,7 +22,8 @@ static bool accepts(const wi_kernel_site *site) {
            (shape->b_column == 1 ? shape->n >= 16 : shape->b_row == 1 && shape->a_column == 1);
 }
 
-/* Several items per unit, so that no unit waits for a slower one. Rows of B are read faster in long runs. */
+/* The columns of a work-item. There are several items per unit, so that no unit waits long for a slower one, but fewer if the
+ * rows of B are contiguous, because long pieces of rows are read faster. */
 static int64_t span_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const bool rows = shape->b_column == 1;

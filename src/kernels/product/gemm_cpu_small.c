@@ -5,7 +5,7 @@
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* ROWS: of A, multiplied at once. DEPTH: the largest k. WORTH_AN_ITEM: multiply-adds. */
+/* ROWS: rows of A that are multiplied at once. DEPTH: the largest k. WORTH_AN_ITEM: multiply-adds of a work-item, about. */
 enum { ROWS, DEPTH };
 enum { COLUMNS = 16, WORTH_AN_ITEM = 1 << 17 };
 

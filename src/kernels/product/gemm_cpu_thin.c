@@ -7,9 +7,10 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* MOST: the most rows of A. COLUMNS: of B in a panel, in vectors if the rows of B are contiguous. SUMS: the most panels of a
- * work-item. DEPTH: steps of k of which A is copied at a time. BLOCK: steps of k between loads of the sums, if the rows of B are
- * contiguous. ITEM: operations that a work-item costs in any case. */
+/* MOST: the most rows of A. COLUMNS: the width of a panel of B, in vectors of 16 columns if the rows of B are contiguous,
+ * otherwise in columns. SUMS: the most panels of a work-item. DEPTH: steps of k for which A is copied at a time. BLOCK: steps of
+ * k between loads of the sums, if the rows of B are contiguous. ITEM: operations that each work-item costs besides its
+ * multiply-adds. */
 enum { MOST, SUMS, COLUMNS, DEPTH, BLOCK };
 enum { ITEM = 1 << 18 };
 
@@ -42,8 +43,8 @@ static int64_t span_of(const wi_kernel_site *site) {
     return wi_max64(1, wi_min64(panels, most)) * panel;
 }
 
-/* Four rows at a time are multiplied at half of the peak. B is read once, and few multiplications wait for it. Each item copies
- * A. */
+/* Four rows at a time are multiplied, at about half of the peak. B is read once, and few multiplications wait for this. Each item
+ * copies A. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_device_profile *const device = site->device;

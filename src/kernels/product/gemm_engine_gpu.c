@@ -6,20 +6,20 @@
 #include "kernels/product/gemm_splits.h"
 #include "ops/op_table.h"
 
-/* After the parameters of the tile: the parts of a number; is k split? */
+/* The parameters after those of the tile. PARTS: the parts of a number. SPLIT: is k split? */
 enum { PARTS = WI_FRAGMENT_PARAMETERS, SPLIT };
 
 static const char *const parameters[] = {
     WI_FRAGMENT_NAMES, [PARTS] = "WEFT_ENGINE_PARTS", [SPLIT] = WI_SPLIT_NAME, NULL};
 
-/* With parts, local memory also has the smallest and the largest magnitudes. */
+/* If numbers have several parts, local memory also has the smallest and the largest magnitudes of the numbers. */
 static wi_limits limits(const int *p) {
     wi_limits tile = wi_fragments_limits(p, (size_t)p[PARTS]);
     tile.local_bytes += p[PARTS] > 1 ? 32 : 0;
     return tile;
 }
 
-/* Products of two parts: the smallest are left out. */
+/* The products of parts for one product of numbers: 1, 3 or 6. The smallest products are left out. */
 static double products_of(const int *p) {
     return (double)(p[PARTS] * (p[PARTS] + 1)) / 2.0;
 }
@@ -91,7 +91,7 @@ static weft_status prepare_parts(const wi_kernel_site *site, wi_kernel_plan *pla
 
 static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
 
-/* What the records of 16-bit factors have in common, and the records of parts. */
+/* The fields that the records for 16-bit factors have in common, and those of the records for numbers of several parts. */
 #define BLOCKS                                                                                               \
     .formats = wi_fragment_formats, .format_count = WI_FRAGMENT_FORMATS, .file = "gemm_engine_gpu.cl",       \
     .accepts = accepts, .prepare = prepare
@@ -119,7 +119,8 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
     RECORD(engine, _parts, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 0);                                         \
     RECORD(engine, _parts_split, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 1)
 
-/* A variant: three products of two parts; "six" products of three parts. */
+/* A variant. With two parts a product of numbers becomes three products, with three parts six; the latter variants are named
+ * "six". */
 #define TILE(name, parts, down, across, fragments_down, fragments_across, split, shape)                      \
     {                                                                                                        \
         (name), {                                                                                            \
@@ -150,7 +151,7 @@ ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA_TILES, WMMA_PARTS);
         TILE("six", 3, 2, 2, 2, 1, split, WI_MFMA), TILE("six_small", 3, 2, 2, 1, 1, split, WI_MFMA)
 ENGINE(mfma, WI_ENGINE_MFMA, MFMA_TILES, MFMA_PARTS);
 
-/* A lane has 128 words of registers: for 32 sums, 32 words of fragments, and data on its way. */
+/* A lane has 128 words of registers: for 32 sums, for 32 words of fragments, and for data that is being loaded. */
 #define XMX8_TILES(split)                                                                                    \
     TILE("large", 1, 8, 4, 2, 2, split, WI_XMX8), TILE("small", 1, 4, 4, 2, 2, split, WI_XMX8)
 #define XMX8_PARTS(split)                                                                                    \

@@ -7,7 +7,7 @@
 #include "ops/op_table.h"
 #include <stdlib.h>
 
-/* After the parameters of the tile: is k split? */
+/* The parameter after those of the tile. SPLIT: is k split? */
 enum { SPLIT = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
@@ -21,25 +21,25 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 1}
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
     {"few", {8, 8, 8, 8, 8, 0, 0}}, {"deep", {16, 16, 8, 8, 16, 0, 0}}, {"low", {8, 16, 4, 8, 8, 0, 0}}, {0}};
-/* With splits, the code that compilers make of it is as fast as that of `large`. */
+/* With splits, compiled code of this variant is as fast as that of `large`, so only a measurement can prefer it. */
 static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 1}}, {0}};
 
-/* For more rows than FLAT_ROWS, those of `flat`: one tile has all rows, so that B is read once. Each item has several quads of B
- * on their way, because there are few rows to multiply B with. */
+/* For products with more rows than FLAT_ROWS, the rows of a tile of `flat`. One tile has all rows, so that B is read once. Each
+ * item loads several quads of B at a time, because there are few rows to multiply B with. */
 enum { FLAT_ROWS = 16 };
 static const wi_variant rows_variants[] = {
     {"rows24", {2, 32, 12, 4, 8, 0, 0}}, {"rows32", {4, 16, 8, 8, 8, 0, 0}}, {0}};
 static const wi_variant rows_split_variants[] = {
     {"rows24", {2, 32, 12, 4, 8, 0, 0, 1}}, {"rows32", {4, 16, 8, 8, 8, 0, 0, 1}}, {0}};
 
-/* Offsets within a block are ints, and in bytes unsigned ints. */
+/* Do the offsets within a block fit in ints, counted in elements, and in unsigned ints, counted in bytes? */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
     const int64_t most = INT32_MAX / (int64_t)sizeof(float);
     return wi_tile_height(p) * llabs(shape->a_row) + p[WI_TILE_STEP] * llabs(shape->a_column) <= most &&
            wi_tile_width(p) * llabs(shape->b_column) + p[WI_TILE_STEP] * llabs(shape->b_row) <= most;
 }
 
-/* Operations are those of whole blocks of k, at least one. */
+/* The operations are counted for whole blocks of k, at least one block. */
 static wi_splitting splitting_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
@@ -75,7 +75,8 @@ static double margin(const wi_kernel_site *site) {
     return wi_splitting_margin(site->values[SPLIT]);
 }
 
-/* Processors gain nothing from these tiles: quads along k cost them more than the rows that a smaller tile computes in vain. */
+/* Processors gain nothing from these tiles: reading quads along k takes them longer than the rows that a smaller tile computes in
+ * vain. */
 static double margin_of_rows(const wi_kernel_site *site) {
     return (site->device->is_processor ? 2.0 : 1.0) * margin(site);
 }

@@ -1,4 +1,4 @@
-/* The portable matrix product: accepts every site on every device. See cl_kernels/product/gemm_naive.cl. */
+/* The portable matrix product, which accepts every site on every device. See cl_kernels/product/gemm_naive.cl. */
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
@@ -25,7 +25,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "matmul: a product with a result of (%lld, %lld) elements is too large for a kernel",
             (long long)shape->m, (long long)shape->n);
-    /* Drivers that compile a kernel again for each group size get a fixed one; those of GPUs choose better ones themselves. */
+    /* Drivers that compile a kernel again for each group size get a fixed size; drivers of GPUs choose a better size
+     * themselves. */
     const size_t local = site->device->group == 1 || (site->device->quirks & WI_QUIRK_GROUP_SIZES);
     const size_t global[] = {((size_t)shape->n + lanes - 1) / lanes, (size_t)shape->m, (size_t)shape->batch},
                  locals[] = {local, local, local};

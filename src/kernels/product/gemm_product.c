@@ -4,7 +4,7 @@
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 
-/* C (batch, m, n) contiguous. weft_store_lanes is defined below, for both classes. */
+/* Stores C (batch, m, n) contiguously. weft_store_lanes is defined below, for both classes. */
 static const wi_gemm_epilogue plain_epilogue = {
     .parameters = ", __global float *c, long c_offset, long c_batch, long c_row",
     .store = "weft_store_lanes(c + c_offset + (batch) * c_batch + (row) * c_row + (column), acc, lanes)"};

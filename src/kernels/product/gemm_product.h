@@ -30,7 +30,7 @@ typedef struct wi_gemm_product {
     const wi_implementation *implementation;
     wi_gemm_shape shape;
     wi_gemm_operands operands;
-    wi_kernel_run run; /* of a library's product only the device */
+    wi_kernel_run run; /* if a library computes the product, only `device` is set */
 } wi_gemm_product;
 
 /* variant NULL: the first. epilogue NULL: the plain one, the only one of libraries (else WEFT_ERROR_UNSUPPORTED). Clear the

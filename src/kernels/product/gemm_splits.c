@@ -4,7 +4,8 @@
 #include "kernels/product/gemm.h"
 #include <math.h>
 
-/* The most splits; the fewest blocks of a split, if there are more than two splits; the most floats of all splits' sums. */
+/* MOST_SPLITS: the most splits. LEAST_BLOCKS: the fewest blocks of a split, if there are more than two splits. MOST_SUMS: the
+ * most floats of the sums of all splits. */
 enum { MOST_SPLITS = 32, LEAST_BLOCKS = 8, MOST_SUMS = 1 << 24 };
 
 bool wi_splitting_fits(const wi_splitting *product, bool split) {
@@ -15,7 +16,7 @@ int64_t wi_splitting_floats(const wi_splitting *product, int64_t splits) {
     return splits > 1 ? splits * (int64_t)product->results : 0;
 }
 
-/* A split with one block less than others takes as long as they do. */
+/* If the blocks cannot be divided evenly, all splits take as long as those with the most blocks. */
 static double seconds_of(const wi_device_profile *device, const wi_splitting *product, int64_t splits) {
     const double sums = (double)sizeof(float) * (double)wi_splitting_floats(product, splits);
     const double blocks = (double)splits * ceil(product->blocks / (double)splits);
@@ -48,7 +49,8 @@ double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting 
     return seconds_of(device, product, wi_splitting_best(device, product, split));
 }
 
-/* Estimates assume that all units end at the same time. Splits that only even out the ends are not worth a launch. */
+/* Estimates assume that all units finish a round of work-groups at the same time. Splits that only fill the last round are
+ * therefore estimated too favourably, and are not worth the additional launch. */
 double wi_splitting_margin(bool split) {
     return split ? 1.25 : 1.0;
 }

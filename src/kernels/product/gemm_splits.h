@@ -18,17 +18,18 @@ typedef struct wi_splitting {
     double results; /* elements of the result in all batches */
 } wi_splitting;
 
-/* Always true without splits. With splits: are there two blocks, and is there memory for the sums of two splits? */
+/* If `split` is true: has k at least two blocks, and is there memory for the sums of two splits? Otherwise always true. */
 bool wi_splitting_fits(const wi_splitting *product, bool split);
-/* The number of splits that is expected to be the fastest, 2 or more; 1 without splits. */
+/* The number of splits that is expected to be the fastest, 2 or more; 1 if `split` is false. */
 int64_t wi_splitting_best(const wi_device_profile *device, const wi_splitting *product, bool split);
-/* The seconds with that number. */
+/* The estimated seconds with this number of splits. */
 double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting *product, bool split);
 double wi_splitting_margin(bool split);
 
 /* Floats of the sums of all splits. */
 int64_t wi_splitting_floats(const wi_splitting *product, int64_t splits);
-/* Appends the launch that adds the splits up. Their sums begin at element `sums` of the scratch memory. rows: of a batch. */
+/* Appends the launch that adds up the splits. Their sums begin at element `sums` of the scratch memory. rows, columns: those of
+ * the result at one batch index. */
 void wi_splitting_finish(wi_kernel_plan *plan, const wi_kernel_site *site, const wi_splitting *product,
     int64_t splits, int64_t sums, int64_t rows, int64_t columns);
 /* Divides `tiles`, the only launch of a matrix product, into splits, and appends the launch that adds them up. The template has

@@ -13,7 +13,7 @@ int64_t wi_tile_width(const int *values) {
     return (int64_t)values[WI_TILE_ACROSS] * values[WI_TILE_COLUMNS];
 }
 
-/* A group with so few lines of items is one line for OpenCL: see WEFT_GEMM_LINES in gemm_tile_gpu.clh. */
+/* A group with at most this many lines of items is launched as one line of items: see WEFT_GEMM_LINES in gemm_tile_gpu.clh. */
 enum { FEW_LINES = 8 };
 
 void wi_tile_group(const int *values, size_t local[3]) {

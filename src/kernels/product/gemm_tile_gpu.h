@@ -6,15 +6,17 @@
 #include "kernels/implementation.h"
 
 /* A work-group of DOWN x ACROSS items computes a tile in which each item has ROWS x COLUMNS elements, both multiples of 4. The
- * tile walks k in blocks of STEP. These are the first parameters of an implementation with such tiles. */
+ * group reads blocks of STEP steps of k, one after the other. These are the first parameters of an implementation with such
+ * tiles. */
 enum {
     WI_TILE_DOWN,
     WI_TILE_ACROSS,
     WI_TILE_ROWS,
     WI_TILE_COLUMNS,
     WI_TILE_STEP,
-    WI_TILE_SUB_GROUP, /* 8: so many items read rows of A together; 0: each item reads its own */
-    WI_TILE_STAGES, /* so many blocks are in local memory, copied asynchronously; 0: two, copied through registers */
+    WI_TILE_SUB_GROUP, /* 8: sub-groups of 8 items read rows of A together; 0: each item reads alone */
+    /* The number of blocks in local memory, if they are copied asynchronously. 0: two blocks, copied through registers. */
+    WI_TILE_STAGES,
     WI_TILE_PARAMETERS
 };
 
@@ -25,7 +27,7 @@ enum {
 /* Rows and columns of a tile. */
 int64_t wi_tile_height(const int *values);
 int64_t wi_tile_width(const int *values);
-/* The local sizes of a kernel with WEFT_GEMM_GROUP. */
+/* Sets the local sizes of a kernel that is declared with WEFT_GEMM_GROUP (gemm_tile_gpu.clh). */
 void wi_tile_group(const int *values, size_t local[3]);
 /* The number of blocks of a factor in local memory. */
 int64_t wi_tile_buffers(const int *values);

@@ -7,7 +7,7 @@
 #define CLBLAST(ROW)
 #endif
 
-/* Of equally fast ones the first is chosen; the portable one is the last. */
+/* If two implementations are equally fast, the first is chosen. The portable implementation is the last. */
 #define PRODUCTS(ROW)                                                                                        \
     ROW(wi_gemm_cpu_small)                                                                                   \
     ROW(wi_gemm_cpu_amx)                                                                                     \

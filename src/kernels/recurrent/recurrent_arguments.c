@@ -38,18 +38,18 @@ void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
 #define INTS(launch, ...)  wi_kernel_ints(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
 #define LONGS(launch, ...) wi_kernel_longs(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
 
-/* An input, or w in its place if there is none. */
+/* Appends an input. If the node does not have the input (index -1), appends w, which the kernel then ignores. */
 static void optional_input(const wi_recurrent *s, wi_kernel_launch *launch, int index) {
     wi_kernel_input(launch, index >= 0 ? index : s->w);
 }
 
-/* Are there lengths? Then the lengths, which are ints. */
+/* Appends two arguments: 1 if the node has lengths, else 0; and the lengths. */
 static void lengths_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     wi_kernel_int(launch, s->lengths >= 0);
     optional_input(s, launch, s->lengths);
 }
 
-/* The weights that the products read. */
+/* Appends the weights that the products read: the packed ones if they are packed. */
 static void weights_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     if (s->packed > 0) {
         wi_kernel_scratch(launch, 0);
@@ -60,7 +60,8 @@ static void weights_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     }
 }
 
-/* The memory of the packed weights; any memory if they are not packed. */
+/* Appends the memory for the packed weights; if weights are not packed, the result, which the kernel then does not use for
+ * them. */
 static void packed_output(const wi_recurrent *s, wi_kernel_launch *launch) {
     for (int i = 0; i < 2; i++) {
         if (s->packed > 0)

@@ -6,9 +6,9 @@
 #include "kernels/recurrent/recurrent_arguments.h"
 #include <math.h>
 
-/* ROWS, UNITS: more rows than a group has, and more units than its chunk, both with tails. STEPS: the first step reads the
- * initial state, the others the state of the step before. LIGHT: a factor of the weights, so that states stay where cells are
- * steep. */
+/* ROWS, UNITS: more rows than a work-group computes, and more units than its chunk has, both with tails. STEPS: the first step
+ * reads the initial state, the others read the state of the step before. LIGHT: a factor of the weights, so small that sigmoid
+ * and tanh do not saturate and errors stay visible. */
 enum { STEPS = 3, ROWS = 19, UNITS = 150, WIDTH = 90, WAYS = 2 };
 static const double LIGHT = 0.25;
 
@@ -45,7 +45,7 @@ static double dot_down(const double *x, const double *column, int64_t n, int64_t
 static double *h_at(const scan *s, int64_t step, int64_t row) {
     return s->h + (step * s->batch + row) * s->width;
 }
-/* In reverse order of time. */
+/* The states c are stored in reverse order of time. */
 static double *c_at(const scan *s, int64_t step, int64_t row) {
     return s->c + ((STEPS - step) * s->batch + row) * s->units;
 }
@@ -76,7 +76,7 @@ static void lstm_unit(const scan *s, int64_t t, int64_t row, const double *x, do
     out[j] = saved[3 * units + j] * tanh(*c);
 }
 
-/* The gates r and z; if the GRU resets first, also r·h. */
+/* Computes the gates r and z; for a GRU that resets before its product, also r·h. */
 static void gru_gates(const scan *s, int64_t t, int64_t row, const double *x, int64_t j) {
     const double *const before = h_at(s, t, row);
     double *const saved = saved_at(s, t, row);
@@ -132,8 +132,9 @@ static wi_shape shape3(int64_t a, int64_t b, int64_t c) {
     return (wi_shape){.rank = 3, .dims = {a, b, c}};
 }
 
-/* The ways of a case. Class gpu: groups walk through time if a launch is expensive, and share each step if it costs nothing.
- * Class cpu: work-items have their own rows, or, with one row, share the units and wait for each other. */
+/* Makes the case for one of the ways in which kernels divide the work. Class gpu: in way 0 launches seem expensive, so that each
+ * group walks through all steps; in way 1 they seem to cost nothing, so that groups share each step. Class cpu: in way 0
+ * work-items compute different rows; in way 1 there is one row, so that work-items share the units and wait for each other. */
 static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, int way) {
     const wi_recurrent given = wi_recurrent_of(site);
     wi_recurrent_attributes *const attributes = &small->attributes.recurrent;
@@ -159,7 +160,7 @@ static double *input(scan *s, int which, wi_shape shape, double unit) {
     return wi_kernel_op_case_input(s->small, shape, unit);
 }
 
-/* Operands of the forward pass that are no inputs of the node. */
+/* Creates an operand of the forward pass that is no input of the gradient node. */
 static double *hidden(const scan *s, int64_t count) {
     double *const numbers = wi_arena_take(s->small->arena, (size_t)count * sizeof *numbers);
     for (int64_t i = 0; numbers && i < count; i++)
@@ -196,7 +197,7 @@ static bool forward_inputs(scan *s) {
     return s->x && s->w && s->h0 && (!lstm || s->c0) && (!gru || s->bias) && (!s->projects || s->wr);
 }
 
-/* If nothing is kept for a gradient, only the states and the last c are results. */
+/* Sets the expected result. If the forward pass keeps nothing for a gradient, the result has only the states and the last c. */
 static void expect(const scan *s, double *expected) {
     const double *const all = s->h;
     const int64_t count = s->batch * (s->kept ? s->a.h + s->a.c + s->a.gates + s->a.more : s->a.h);
@@ -220,7 +221,8 @@ weft_status wi_recurrent_case(wi_kernel_op_case *small, const wi_kernel_site *si
 
 /* ---- the case of a gradient ---- */
 
-/* Sections of the result; dh and dc of all rows go from step to step; next: dh before a projection. */
+/* Sections of the result. Each step reads dh and dc of all rows and replaces them by those of the step before. next: in a cell
+ * with a projection, the gradient of the projection's input. */
 typedef struct gradients {
     double *dx, *sums, *out, *dh, *dc, *next;
 } gradients;
@@ -246,7 +248,7 @@ static void lstm_back(const scan *s, const gradients *d, int64_t t, int64_t row,
     }
 }
 
-/* dh becomes the part of the previous state's gradient that does not go through the gates' products. */
+/* Replaces dh by the part of the previous state's gradient that does not pass through the gates' products. */
 static void gru_back(const scan *s, const gradients *d, int64_t t, int64_t row, double *dh) {
     const int64_t units = s->units;
     const bool first = s->cell == WI_CELL_GRU_RESET_FIRST;
@@ -281,7 +283,7 @@ static void rnn_back(const scan *s, const gradients *d, int64_t t, int64_t row, 
     }
 }
 
-/* dh of the row: before, of the state after the step; afterwards, of the state before it. */
+/* Replaces dh of the row, the gradient of the state after step t, by the gradient of the state before the step. */
 static void back_row(const scan *s, const gradients *d, int64_t t, int64_t row) {
     double *const dh = &d->dh[row * s->width];
     const bool gru = s->cell == WI_CELL_GRU || s->cell == WI_CELL_GRU_RESET_FIRST;

@@ -7,7 +7,7 @@
 #include "kernels/cost.h"
 #include "kernels/recurrent/recurrent_arguments.h"
 
-/* PANEL: units, which are columns of a panel of packed weights. ROWS: of the states in a tile of registers. FEW: rows of a
+/* PANEL: the columns, which are units, of a panel of packed weights. ROWS: rows of states in a tile of registers. FEW: rows of a
  * smaller tile. LINE: words of a cache line. */
 enum { PANEL, ROWS, FEW, LINE };
 
@@ -17,24 +17,28 @@ static const char *const parameters[] = {
 /* Both templates use the same values. */
 static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] = 4, [LINE] = 16}}, {0}};
 
-/* Cycles of a launch that wakes the cores; of a step in which work-items wait for each other; of each LINE of states that they
- * then read from another core; of a row of a panel in tiles of 1, FEW and ROWS rows. */
+/* Estimates in cycles. launch_cycles: a launch that wakes the cores. meeting_cycles: the wait of work-items for each other in a
+ * step. line_cycles: a cache line of states that is then read from another core. tile_cycles: one step of k of a panel in tiles
+ * of 1, FEW and ROWS rows. */
 static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
                     tile_cycles[] = {4, 8, 13};
 
-/* BLOCK: rows, columns or steps of k of the engine. copy_seconds: of rounding and copying a block of the left matrix. */
+/* BLOCK: rows, columns or steps of k of a block of the engine. copy_seconds: the time of rounding and copying a block of the left
+ * matrix. build_seconds: the time of compiling the kernels. */
 enum { BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 static const double copy_seconds = 120e-9, build_seconds = 0.5;
 
 typedef struct work {
     wi_recurrent s;
     bool engine;
-    double seconds;      /* of the products of all steps */
-    bool whole;          /* does one launch go through all steps? */
-    bool helped;         /* ... with work-items that share the units? */
-    int64_t packed_both; /* elements of the packed w and wr */
-    int64_t state;       /* words after these: counters of helped work-items, or the engine's left matrices */
-    int64_t rooms;       /* words after these: what helped work-items leave from one step to the next */
+    double seconds; /* time of the products of all steps */
+    bool whole;     /* does one launch compute all steps? */
+    bool helped;    /* does one launch compute all steps, with work-items that share the units? */
+    /* Words of scratch memory, in this order: packed w and wr; counters of helped work-items, or the left matrices of the
+     * engine; what helped work-items leave from one step to the next. */
+    int64_t packed_both;
+    int64_t state;
+    int64_t rooms;
 } work;
 
 /* ---- how the work is cut ---- */
@@ -123,8 +127,8 @@ static work work_of(const wi_kernel_site *site, bool engine) {
 
 /* ---- arguments ---- */
 
-/* Two buffers. The first holds what a step leaves to the next one, c or in a gradient dh and dc: the rooms of helped work-items,
- * with a place for each step, or the result. The second is `state`. */
+/* Appends two buffers. The first holds what a step leaves to the next step: c, or in a gradient dh and dc. It is the rooms of
+ * helped work-items, with a place for each step, or otherwise the result. The second buffer is `state`. */
 static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     if (w->rooms > 0)
         wi_kernel_scratch(launch, w->packed_both + w->state);
@@ -133,8 +137,8 @@ static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     wi_kernel_scratch(launch, w->state > 0 ? w->packed_both : 0);
 }
 
-/* A launch of `count` work-items of the kernel "prepare", from number `first` on: first those that pack a panel, then those that
- * set the first states of rows. lines: cache lines of `state` that they set to 0. */
+/* Appends a launch of `count` work-items of the kernel "prepare", from number `first` on. The first work-items of the kernel pack
+ * a panel each, the others set the initial states of rows. lines: the number of cache lines of `state` that are set to 0. */
 static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int64_t count, int64_t lines) {
     const wi_recurrent *const s = &w->s;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "prepare", count, 1);
@@ -143,7 +147,7 @@ static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int6
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(lines, first));
 }
 
-/* Fixed weights are packed by a launch of their own, which a plan runs once. */
+/* Fixed weights are packed by a separate launch, which a plan runs only once. */
 static void prepare(const work *w, wi_kernel_plan *plan) {
     const wi_recurrent *const s = &w->s;
     const int64_t panels = s->panels + s->panels_r, rows = wi_divide_up(s->batch, s->site->device->units);

@@ -4,8 +4,9 @@
 #include "kernels/product/engine_gpu.h"
 #include "kernels/recurrent/recurrent_gpu.h"
 
-/* After the parameters of the tile, which is a chunk of a product. DEPTH: steps of k of the states in local memory. READS_AHEAD:
- * 1 if weights are read one block before they are multiplied. PREPARE: items of a group that packs weights and sets states. */
+/* The parameters after those of the tile; the tile is a chunk of a product. DEPTH: steps of k of the states that are in local
+ * memory at a time. READS_AHEAD: 1 if each block of weights is read while the block before is multiplied. PREPARE: items of a
+ * group that packs weights or sets states. */
 enum { DEPTH = WI_FRAGMENT_PARAMETERS, READS_AHEAD, PREPARE };
 enum { QUAD = 4, HALF_BYTES = 2 };
 
@@ -59,7 +60,7 @@ static double cost(const wi_kernel_site *site) {
         .formats = wi_fragment_formats, .format_count = WI_FRAGMENT_FORMATS, .accepts = accepts,             \
         .cost = cost, .prepare = prepare                                                                     \
     }
-/* The two records of an engine: its bit, and the tile. */
+/* Defines the two records of an engine. engine: its WI_ENGINE_ bit; the other arguments: the tile. */
 #define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
         "elementwise.clh", "recurrent.clh", WI_ENGINE_FILES(suffix), NULL};                                  \

@@ -22,10 +22,11 @@ static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
     [PREPARE] = "WEFT_R_PREPARE",
     NULL};
 
-/* With eight rows each weight serves all of them. With fewer rows and 512 items, more groups can walk through time, and each
- * hides its own waits. With groups of 256 items, two groups share a unit's local memory. The last variants are for groups of 64
- * items. The product of a gradient has as many columns as there are units, and is several times as deep as that of a scan. Of
- * variants with the same rows, the one with the largest groups is first. */
+/* With eight rows per group each weight that is read is used for eight rows. With fewer rows and 512 items, more groups can walk
+ * through time, and a group has enough items to hide its own waits. With groups of 256 items, the local memory of a unit suffices
+ * for two groups. The last variants are for devices whose groups have at most 64 items. The product of a gradient has as many
+ * columns as there are units, and its k is several times as large as that of a scan. Of variants with the same rows, the one with
+ * the largest groups is first. */
 #define TILE(rows, across, slices, depth, spread)                                                            \
     {                                                                                                        \
         [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
@@ -54,8 +55,9 @@ static wi_limits limits(const int *p) {
         .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
 }
 
-/* A product by weights. Its columns are packed as quads: element e of quad q is column q * quad + e * element if e < each. The
- * numbers of a column begin at first + column * across, and are `down` apart. */
+/* A product of states and weights. Its columns are packed as quads: element e of quad q is column q * quad + e * element if e <
+ * each, and otherwise zero. In the unpacked weights a column begins at first + column * across, and its numbers are `down`
+ * apart. */
 typedef struct product {
     int input;
     int64_t depth, quads, columns, quad, element, each, first, across, down;
@@ -70,7 +72,7 @@ static int64_t packed_bytes(const wi_recurrent_groups *groups, const product *p)
     return depth * chunks_of(groups, p->quads) * groups->quads * QUAD * groups->bytes;
 }
 
-/* The gates of a step's first product. */
+/* The number of gates of a step's first product. */
 static int64_t first_gates(const wi_recurrent *s) {
     return s->cell == WI_CELL_GRU_RESET_FIRST ? 2 : s->gates;
 }
@@ -109,16 +111,17 @@ static product second_product(const wi_recurrent *s) {
 
 /* ---- how the work is cut ---- */
 
-/* The profile's `hiding_groups` are groups of so many items, or of fewer if the device has no such groups. */
+/* The profile's `hiding_groups` counts groups of this many items, or of fewer items if the device does not allow such groups. */
 enum { GROUP_ITEMS = 256 };
 
 static double hiding_items(const wi_device_profile *device) {
     return (double)(device->hiding_groups * wi_min64(GROUP_ITEMS, (int64_t)device->max_group));
 }
 
-/* The time of a launch in which `across` groups share the columns of each block of rows; each takes its chunks `repeated` times.
- * Waits are hidden by other groups of the unit, or by other items of a large group, so the speed of a unit depends on its items.
- * Weights are read at the speed of the unit's own memory while others are multiplied. */
+/* The time of a launch in which `across` groups share the columns of each block of rows, and each group computes its chunks
+ * `repeated` times. Other groups of the unit, or other items of a large group, hide the waits of an item, so the speed of a unit
+ * depends on the number of its items. Weights are read at the bandwidth of the unit's cache while other weights are
+ * multiplied. */
 static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *p,
     int64_t across, int64_t repeated) {
     const wi_device_profile *const device = s->site->device;
@@ -132,9 +135,9 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
                         numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* Walking is chosen if it takes at most this many times as long as sharing: estimates are inexact, and launches also cost the
- * host time. The estimates of sharing groups are multiplied by it, so that they compare with those of walking groups with other
- * rows, too. */
+/* Groups walk through all steps if this takes at most WALKING_MARGIN times as long as sharing each step: estimates are inexact,
+ * and launches also take the host's time. The estimate of sharing is multiplied by the margin, so that it is also comparable with
+ * the estimate of a variant with other rows that walks. */
 #define WALKING_MARGIN 1.1
 
 /* Seconds of all steps. *walk: does each group walk through all steps? Then fewer groups work, but there is only one launch. */
@@ -152,8 +155,8 @@ static double seconds_of(
     return *walk ? together : apart;
 }
 
-/* SPARE: by how much whole blocks and chunks exceed the units, at most. An unsigned int can count the quads of packed weights of
- * 64 GiB. */
+/* SPARE: the most by which rounding up to whole blocks and chunks can increase the number of units. An unsigned int can count the
+ * quads of packed weights of 64 GiB. */
 enum { SPARE = 4096 };
 
 bool wi_recurrent_groups_fit(const wi_kernel_site *site) {
@@ -241,8 +244,8 @@ double wi_recurrent_groups_seconds(const wi_kernel_site *site, const wi_recurren
 
 /* ---- in f32 ---- */
 
-/* The share of the instructions of an item's loop that multiply: in a step of k an item also reads weights and the states of its
- * rows, and has about one more instruction. */
+/* The share of multiply-adds among the instructions of an item's loop. In a step of k an item also reads weights and the states
+ * of its rows, and executes about one more instruction. */
 static double share_of(int rows) {
     return 4.0 * rows / (4.0 * rows + fmax(1.0, rows / 4.0) + 2.0);
 }
@@ -263,8 +266,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* If the device can have larger groups with the same rows, a small one costs as much as the large one, and is not chosen: more
- * small groups may share a step, but then each step would be a launch again. */
+/* If the device allows a variant with the same rows and larger groups, a variant with small groups gets the same estimate as that
+ * variant, and is not chosen. By its own estimate more small groups could share a step, but then each step would be a launch. */
 static double cost(const wi_kernel_site *site) {
     const bool back = site->node->op == &wi_op_recurrent_back;
     const wi_variant *largest = back ? gradient_variants : forward_variants;

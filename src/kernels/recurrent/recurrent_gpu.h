@@ -6,11 +6,11 @@
 #include "kernels/recurrent/recurrent_arguments.h"
 
 typedef struct wi_recurrent_groups {
-    int64_t items; /* of a work-group */
-    int64_t rows;  /* of the batch, that a work-group computes */
-    int64_t quads; /* of columns, that it computes at once: a chunk */
+    int64_t items; /* work-items of a work-group */
+    int64_t rows;  /* rows of the batch that a work-group computes */
+    int64_t quads; /* quads of columns that a work-group computes at once: a *chunk* */
     int64_t block; /* steps of k of a block of packed weights; there is one more block, which is read ahead */
-    int64_t bytes; /* of a number of the packed weights */
+    int64_t bytes; /* bytes of a number of the packed weights */
     int64_t prepare; /* items of a group that packs weights and sets states */
     double share;    /* the speed of the products, as a multiple of the f32 peak */
 } wi_recurrent_groups;

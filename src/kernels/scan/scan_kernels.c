@@ -7,7 +7,7 @@
 
 typedef struct scan_work {
     int64_t outer, n, inner;
-    int64_t lines; /* or vectors of neighbouring lines */
+    int64_t lines; /* number of lines, or of vectors of neighbouring lines */
     int64_t splits, split_length, lines_an_item;
     bool along; /* are a line's elements adjacent, and enough of them for several items? */
 } scan_work;
@@ -24,7 +24,8 @@ static void cut(scan_work *w, int64_t splits, int64_t unit) {
     w->splits = wi_divide_up(w->n, w->split_length);
 }
 
-/* Items walk: as few as keep the units busy. Lines are cut into splits if there are few lines. */
+/* Divides the work on devices whose items walk, into as few items as keep the units busy. If there are few lines, they are cut
+ * into splits. */
 static void share_walks(scan_work *w, const wi_device_profile *device) {
     const int64_t lanes = device->lanes, width = w->along ? 1 : wi_min64(w->inner, lanes),
                   wanted = device->units * device->items_a_unit;
@@ -36,7 +37,7 @@ static void share_walks(scan_work *w, const wi_device_profile *device) {
         w->splits > 1 ? 1 : wi_divide_up(w->lines, wi_min64(wi_min64(wanted, worth), w->lines));
 }
 
-/* A work-group scans tiles of a line, or neighbouring items scan neighbouring lines. */
+/* Divides the work on other devices: a work-group scans the tiles of a line, or neighbouring items scan neighbouring lines. */
 static void share_groups(scan_work *w, const wi_device_profile *device, int64_t tile) {
     const int64_t units = device->units;
     w->lines = w->along ? w->outer : w->outer * w->inner;
@@ -81,7 +82,7 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(a->form, a->backwards, pass));
 }
 
-/* In the order of WEFT_KIND in scan.cl. */
+/* The value of WEFT_KIND in scan.cl. */
 static int kind_of(const wi_op *op) {
     return op == &wi_op_cumsum ? 0 : op == &wi_op_cumprod ? 1 : 2;
 }

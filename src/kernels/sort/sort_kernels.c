@@ -5,7 +5,8 @@
 
 /* ---- the order ---- */
 
-/* TILE: elements that a work-group sorts in local memory. FEW: so many elements, or less, an item that walks sorts by insertion. */
+/* TILE: elements that a work-group sorts in local memory. FEW: on devices whose items walk (item_walks), an item sorts at most
+ * this many elements by insertion. */
 enum { TILE, FEW };
 
 static const char *const parameters[] = {[TILE] = "WEFT_SORT_TILE", [FEW] = "WEFT_SORT_FEW", NULL};
@@ -25,9 +26,9 @@ typedef struct order_work {
     int64_t lines, n, inner, k;
     int64_t tile;
     int64_t chunk;   /* elements that an item merges */
-    int64_t few;     /* a selection of at most so many elements needs no merging */
+    int64_t few;     /* if at most this many elements are selected (k), no merge launches are needed */
     int64_t buffer;  /* elements of each of the two buffers between launches */
-    int64_t workers; /* so many items that walk keep the device busy; 0: items do not walk */
+    int64_t workers; /* the number of items that keep a device busy whose items walk; 0: they do not walk */
 } order_work;
 
 static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -43,13 +44,14 @@ static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return w;
 }
 
-/* A launch that sorts each tile of lines of n elements and keeps its first `keep` elements, `kept` per line. from, to: offsets in
- * scratch memory; -1: the input, and the result. */
+/* A launch that sorts each tile of lines of n elements. It keeps the first `keep` elements of each tile, which are `kept`
+ * elements per line. from, to: offsets in scratch memory; -1 means the input for `from`, and the result for `to`. */
 typedef struct tiles {
     int64_t n, keep, kept, from, to;
 } tiles;
 
-/* The number of items. *span: tiles of an item that walks; otherwise a power of two that no tile exceeds. */
+/* Returns the number of items. *span: the tiles of an item if items walk; otherwise the least power of two that no tile
+ * exceeds. */
 static int64_t share_tiles(const order_work *w, int64_t n, int64_t *span) {
     const int64_t units = w->lines * wi_divide_up(n, w->tile);
     *span = 1;
@@ -84,7 +86,8 @@ static void add_merge(const order_work *w, int64_t run, int64_t kept, int64_t fr
         w->plan, launch, WI_KERNEL_NUMBERS(w->lines, w->n, w->inner, run, kept, w->chunk, from, to));
 }
 
-/* A selection keeps the first k elements of each tile, until one tile is left. A sort keeps all, and merges. */
+/* A selection of few elements sorts tiles and keeps the first k elements of each tile, again and again, until one tile is left. A
+ * sort keeps all elements, and merges the tiles. */
 static void add_launches(order_work *w) {
     const bool select = w->k <= w->few;
     int64_t length = w->n, from = -1, side = 0;

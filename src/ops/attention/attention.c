@@ -218,8 +218,8 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
     return graph;
 }
 
-/* Broadcasts x to (lead..., length, width), and merges the leading dimensions to two. A single one becomes the first, so that plans can
- * divide a batch. */
+/* Broadcasts x to (lead..., length, width), and merges the leading dimensions to two. A single leading dimension
+ * becomes the first of the two, so that plans can divide a batch. */
 static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t length, int64_t width) {
     wi_shape whole = *lead, outer = *lead;
     whole.dims[whole.rank++] = length;

@@ -24,7 +24,7 @@ enum { WI_ATTENTION_WIDTH = 256 };
 
 /* ---- attention of ordinary nodes, with the scores in memory (attention_composed.c) ---- */
 
-/* weft_attention of checked inputs. */
+/* Does what weft_attention does, by ordinary nodes, for inputs that have been checked. */
 weft_tensor *wi_attention_composed(
     weft_tensor *const *x, const weft_attention_options *options, double scale);
 /* softmax(q kT scale + mask); mask NULL: none. */
@@ -33,7 +33,7 @@ weft_tensor *wi_attention_weights(weft_tensor *const *x, weft_tensor *mask, doub
 weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 
-/* The number of elements as a dimension. */
+/* The number of elements of the shape, as a dimension (negative if it is a multiple of the batch). */
 int64_t wi_attention_length(const wi_shape *shape);
 /* The correction of each row: the factor by which the gradient must be multiplied because the logarithm of the row's sum is rounded. It
  * is 1, or less if a mask has large numbers (attention_mask.clh). */

@@ -64,7 +64,7 @@ static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
     return s;
 }
 
-/* A packed result with x from `start` on, and zeros elsewhere. */
+/* Creates a tensor of the size of the packed result `node`, with x from element `start` on, and zeros elsewhere. */
 static weft_tensor *packed(const weft_tensor *node, weft_tensor *x, int64_t start) {
     if (x && node->attributes->attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
     if (!x) return NULL;
@@ -86,7 +86,8 @@ weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[W
         wi_dilate_dims(weft_reshape_shape(lse, 1, &length), 0, behind, 1, y->shape.dims[0]));
 }
 
-/* g without the corrections, which the weights here do not need. */
+/* Divides g by the corrections by which it was multiplied, because the weights that a softmax computes need no
+ * corrections. */
 static weft_tensor *uncorrected(const weft_tensor *y, weft_tensor *g, const weft_tensor *mask) {
     if (!mask || mask->dtype != WEFT_F32) return g;
     return weft_div(g, weft_stop_gradient(wi_attention_lost(y->inputs[WI_ATTENTION_FORWARD], &g->shape)));

@@ -104,7 +104,8 @@ static weft_tensor *fail_axis(
 
 enum { MOST = 1 << 20 };
 
-/* Fills a field with a number for each axis: the caller's, which must be at least `least`, or else `least`. */
+/* Fills a field with a number for each axis: the caller's number, or `least` if the caller gives none. False: a number
+ * is below `least` or too large, and the error is recorded. */
 static bool read_field(const weft_tensor *x, const char *op, int axes, const wi_spatial *field,
     const char *what, int64_t least) {
     if (!wi_spatial_read(x, op, axes, field)) return false;

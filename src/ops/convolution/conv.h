@@ -4,8 +4,8 @@
  *   conv_data    y (N, O..., F), w          → (N, I..., C)    its gradient with regard to x
  *   conv_weight  x (N, I..., C), y (N, O..., F) → w           its gradient with regard to w
  *
- * w is (F, C / groups, K...). Each of them is a gradient of each other, so that every order of
- * differentiation is there. */
+ * w is (F, C / groups, K...). Each of the three ops is a gradient of the other two, so that gradients of
+ * any order exist. */
 #ifndef WI_CONV_H
 #define WI_CONV_H
 
@@ -29,8 +29,8 @@ static inline int64_t wi_conv_taps(const int64_t taps[3]) {
 }
 /* Twice the number of multiply-adds, including those with zeros outside the image. */
 double wi_conv_flops(const wi_conv *conv);
-/* Does a window have one element, and the result a position for each of the image, so that a matrix product computes it? Zeros behind
- * an axis add positions, and an output padding removes some. */
+/* Does a matrix product compute the convolution? It does if a window has one element, and the result has one position
+ * for each position of the image. Padding behind an axis adds positions, and an output padding removes some. */
 bool wi_conv_is_pointwise(const wi_conv *conv);
 /* Writes the strides of images and of the three spatial axes of a channels-last layout. False: channels are not adjacent. */
 bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]);

@@ -2,8 +2,8 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* Zero where the other branch is taken: an overflow of an unused branch, such as exp of a large number, would make the gradient
- * NaN. */
+/* Replaces x by 0 where the condition holds, because another branch of the activation is used there: an overflow of the
+ * unused branch, such as exp of a large number, would make the gradient NaN. */
 static weft_tensor *except_where(weft_tensor *condition, weft_tensor *x) {
     return weft_where(condition, weft_number(x, 0), x);
 }

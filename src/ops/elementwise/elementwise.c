@@ -11,7 +11,7 @@ static bool takes_floats_only(types rule) {
 
 /* ---- dtypes and shapes ---- */
 
-/* The first input that decides the dtype: the condition of where does not. */
+/* The index of the first input that decides the dtype of the result. The condition of `where`, input 0, does not. */
 static int first_of(types rule) {
     return rule == WHERE;
 }

@@ -73,7 +73,8 @@ static const wi_rule map_rewrites[] = {{"simplify", WI_STAGE_FORM, simplify},
 
 /* ---- gradients ---- */
 
-/* The gradient in the dtype of the result. That of a comparison is no float, but then the gradient is NULL. */
+/* Casts the gradient to `dtype`, the dtype of the result. The result of a comparison is not a float, but then the
+ * gradient is NULL. */
 static weft_tensor *narrowed(weft_tensor *gradient, weft_dtype dtype) {
     return gradient && wi_dtype_is_float(dtype) ? weft_cast(gradient, dtype) : gradient;
 }
@@ -157,7 +158,7 @@ static weft_tensor *selu_slope(weft_tensor *a) {
     return weft_where(up, weft_number(a, scale), curve);
 }
 
-/* 0 at -3, and 1 at 3. */
+/* At the kinks the gradient is 0 at -3, and 1 at 3. */
 static weft_tensor *hardswish_slope(weft_tensor *a) {
     weft_tensor *inside = weft_add(weft_mul(a, weft_number(a, 1 / 3.0)), weft_number(a, 0.5));
     weft_tensor *right = weft_where(weft_less(a, weft_number(a, 3)), inside, weft_number(a, 1));

@@ -5,7 +5,8 @@
 
 /* ---- triangles ---- */
 
-/* Keeps the elements of the last two axes with column <= row + diagonal, or the others. */
+/* Replaces some elements of the last two axes by 0. If `below`, keeps the elements with column <= row + diagonal,
+ * otherwise the elements with column > row + diagonal. */
 static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, bool below) {
     weft_graph *graph = wi_inputs_graph(op, &x, 1);
     if (!graph) return NULL;
@@ -15,7 +16,7 @@ static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, b
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op, wi_shape_print(&x->shape, text));
     if (!wi_takes_dtype(x, op, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
-    const int64_t most = INT32_MAX / 2; /* no axis is longer */
+    const int64_t most = INT32_MAX / 2; /* larger than any axis */
     const int64_t offset = diagonal > most ? most : diagonal < -most ? -most : diagonal;
     weft_tensor *row = wi_coordinate(graph, &x->shape, rank - 2);
     weft_tensor *column = wi_coordinate(graph, &x->shape, rank - 1);

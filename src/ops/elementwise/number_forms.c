@@ -19,7 +19,7 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     return weft_constant(a->graph, dtype, number);
 }
 
-/* y in the dtype of a, or the result of a comparison as it is. */
+/* Casts y to the dtype of a; the result of a comparison, a bool, is returned as it is. */
 static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
     return y && y->dtype != WEFT_BOOL ? weft_cast(y, a->dtype) : y;
 }

@@ -61,12 +61,14 @@ bool wi_bag_check(
 
 /* ---- bags ---- */
 
-/* Rows (..., tokens, width). used: the tokens that are no padding, NULL: all; bag_of: the bag of each token with offsets, or NULL. */
+/* rows: (..., tokens, width). used: which tokens are no padding; NULL: none is padding. bag_of: if bags begin at
+ * offsets, the number of the bag of each token, otherwise NULL. */
 typedef struct bags {
     weft_tensor *rows, *used, *bag_of, *offsets;
 } bags;
 
-/* The number of offsets up to a token, minus 1. Offsets behind all tokens, of empty bags at the end, do not count. */
+/* The number of the bag of each token: the number of offsets that are not behind the token, minus 1. Offsets behind all
+ * tokens, which belong to empty bags at the end, do not count. */
 weft_tensor *wi_bags_of_places(weft_tensor *tokens, weft_tensor *offsets) {
     weft_tensor *const place = wi_coordinate(tokens->graph, &tokens->shape, 0);
     weft_tensor *const last = weft_max_axes(place, (const int64_t[]){0, WEFT_END}, true);

@@ -40,7 +40,7 @@ static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
         rows ? weft_where(wi_beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
 }
 
-/* The gradient of x is 0 at replaced rows. The gradient of the source is that of these rows. */
+/* The gradient of x is g, but 0 at the replaced rows. The gradient of the source is g at the replaced rows. */
 static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int axis = y->attributes->index.axis;
     const wi_shape *const shape = &y->inputs[2]->shape;
@@ -49,7 +49,8 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
     gradients[2] = weft_index_select(g, axis, y->inputs[1]);
 }
 
-/* If kernels read the order of the index (kernels/index/segments_gpu.c), creates the order of the given index. */
+/* Creates the node again at a plan's length. If kernels read the order of the index as a third input
+ * (kernels/index/segments_gpu.c), the order is created from the new index. */
 static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     weft_tensor *given[3] = {inputs[0], inputs[1]};

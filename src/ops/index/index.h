@@ -17,8 +17,9 @@ static inline int wi_index_axis(const weft_tensor *y) {
 weft_tensor *wi_beside_rows(weft_tensor *values, int rank);
 /* weft_index_sum along the first axis, without the rows whose index is `skipped`. */
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped);
-/* The indices at which the mask, i32 (n), is not 0, in order, then others: i32 (most), where `most` is a dimension. If there are more
- * such indices, the next read or wait fails with an error of adaptive_softmax. */
+/* Returns i32 (most): the indices at which the mask, i32 (n), is not 0, in ascending order, followed by indices at
+ * which the mask is 0 to fill up the result. `most` is a dimension. If the mask is not 0 at more than `most` indices,
+ * the next read or wait fails with an error of adaptive_softmax. */
 weft_tensor *wi_chosen_rows(weft_tensor *mask, int64_t most);
 
 /* weft_index_copy along axis 0, without rows of index -1. Other indices must be unique. It has no gradient. */
@@ -38,10 +39,12 @@ weft_tensor *wi_segment_sum(weft_tensor *source, weft_tensor *segments);
 /* The rows of the table for each segment (n, width), undefined if the index is -1. `sums` are the sums of the segments, an input only so
  * that a plan computes both in one launch. */
 weft_tensor *wi_segment_select(weft_tensor *table, weft_tensor *segments, weft_tensor *sums);
-/* The table, with the rows (n, width) of the segments replaced, except for those of index -1. */
+/* Returns the table in which `rows` (n, width) replace the rows of the segments. A segment with index -1 replaces no
+ * row. */
 weft_tensor *wi_segment_copy(weft_tensor *table, weft_tensor *segments, weft_tensor *rows);
 
-/* The rows (n, width), each divided by the number of times that the index (n) has its index. All indices are below `size`. */
+/* Divides row i of `rows` (n, width) by the number of times that index[i] occurs in the index (n). All indices are
+ * below `size`. */
 weft_tensor *wi_by_frequency(weft_tensor *rows, weft_tensor *index, int64_t size);
 
 /* weft_embedding_with. padding: the row without gradient, NULL: none; by_frequency: see wi_index_attributes. */

@@ -6,8 +6,8 @@
  *                                                               order    3 1 4  0  2
  *                                                               of       2 1 2  0  1    which segment an index belongs to
  *
- * The sums of a table's rows, its rows, and their replacement are nodes of their own over the segments (n) instead of the
- * table, of which a plan may make one launch (plan/group/partition_rows.c). */
+ * The sums of the gradients of a table's rows, the rows, and the replacement of the rows are separate nodes over the segments
+ * (n) instead of the table. A plan may compute all of them by one launch (plan/group/partition_rows.c). */
 #include "ops/index/index.h"
 #include "ops/op_table.h"
 

@@ -15,7 +15,8 @@ enum {
 };
 enum { WI_CTC_HEAD = 16 }; /* the elements of a table before its rows */
 
-/* Only the losses; the tables of the examples, each of which begins with the loss; and the gradient, computed from the tables. */
+/* ctc_alone computes only the losses; ctc_table, a table for each example that begins with the loss of the example;
+ * ctc_gradient, the gradient from the tables. */
 extern const wi_op wi_op_ctc_alone, wi_op_ctc_table, wi_op_ctc_gradient;
 
 /* The elements of a row of states, padded to whole vectors. */

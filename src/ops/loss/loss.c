@@ -51,7 +51,7 @@ bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, w
     return true;
 }
 
-/* The shape without axes of size 1 behind the first axis; of one element, rank 0. */
+/* The shape without axes of size 1 behind the first axis. The shape of a single element becomes rank 0. */
 static wi_shape squeezed(const wi_shape *shape) {
     wi_shape result = {0};
     for (int i = 0; i < shape->rank; i++)
@@ -113,8 +113,8 @@ weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis) {
     return axis < 0 ? x : wi_drop_axes(x, 1u << axis);
 }
 
-/* Products name the factor first. The plan therefore computes a total of weights before the losses, so that the losses and their gradient
- * can be one step. */
+/* In each product, the factor is the first input. The plan therefore computes a total of weights before the losses, so
+ * that the losses and their gradient can be one step. */
 weft_tensor *wi_loss_reduce(
     weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total) {
     if (!losses) return NULL;
@@ -171,8 +171,9 @@ weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
 
 /* ---- softplus and sigmoid ---- */
 
-/* Softplus and sigmoid are smooth, and outputs of untrained layers are often 0. There, all choices below take the branch x >= 0, so that
- * their gradients add up to that of the function. (The gradient of weft_abs is 0 there, and that of weft_maximum one half.) */
+/* Softplus and sigmoid are smooth, and outputs of untrained layers are often 0. If x is 0, all choices below take the
+ * branch x >= 0, so that their gradients add up to the gradient of the function. (At 0 the gradient of weft_abs is 0,
+ * and the gradient of weft_maximum is one half.) */
 static weft_tensor *is_negative(weft_tensor *x) {
     return weft_less(x, weft_number(x, 0));
 }

@@ -25,7 +25,7 @@ static weft_tensor *is_label(const weft_tensor *y) {
     return weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
 }
 
-/* NULL: there are no weights. */
+/* The class weights in a shape that broadcasts with x; NULL: there are no weights. */
 static weft_tensor *weights_beside(const weft_tensor *y) {
     if (y->input_count < 3) return NULL;
     wi_shape shape = {.rank = y->shape.rank};

@@ -165,8 +165,8 @@ static void gaussian_nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 
 const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll", .kind = WI_COMPOSITE, .lower = gaussian_nll_lower};
 
-/* Expands a variance of the whole shape, with size 1 on the last axis, or without this axis, as in PyTorch. NULL: it has another shape,
- * and the error is recorded. */
+/* Expands the variance to the shape of the mean. As in PyTorch, the variance has this shape, or this shape with size 1
+ * on the last axis or without the last axis. NULL: the variance has another shape, and the error is recorded. */
 static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *mean) {
     const int rank = mean->shape.rank;
     wi_shape shape = wi_loss_shapes_match(&variance->shape, &mean->shape) ? mean->shape : variance->shape;

@@ -84,7 +84,7 @@ static bool is_one_element(const weft_tensor *x) {
     return power == 0 && count == 1;
 }
 
-/* The input, if x is its single element in another shape or dtype; otherwise NULL. */
+/* If x is the single element of its input in another shape or dtype, returns the input; otherwise NULL. */
 static weft_tensor *same_value(const weft_tensor *x) {
     const bool passes = x->op == &wi_op_reshape || x->op == &wi_op_cast || x->op == &wi_op_keep_f32;
     return passes && is_one_element(x->inputs[0]) ? x->inputs[0] : NULL;

@@ -68,7 +68,7 @@ weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, fl
 
 /* ---- cosine embedding ---- */
 
-/* Reshapes targets (...) to (..., 1). NULL: their number is not that of the vectors, and the error is recorded. */
+/* Reshapes targets (...) to (..., 1). NULL: there are not as many targets as vectors, and the error is recorded. */
 static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const weft_tensor *vectors) {
     wi_shape beside = vectors->shape, wanted = vectors->shape;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];

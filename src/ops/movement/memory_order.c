@@ -63,7 +63,8 @@ static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_o
     return wi_node_over(x, inputs, &stored);
 }
 
-/* Does a step compute anything that x depends on? */
+/* Does a step compute x, or an input of the maps that x consists of, so that x is not computed from sources and
+ * generators alone? */
 static bool is_computed(const weft_tensor *x) {
     const bool seen = x->op->kind == WI_VIEW;
     while (x->op->kind == WI_VIEW) x = x->inputs[0];

@@ -26,7 +26,8 @@ bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order);
 wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape);
 uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes); /* a bit for each axis */
 
-/* Converts x, whose rank is at most that of the order, to memory order; and returns x, which is in memory order, as a view. */
+/* wi_to_memory converts x, whose rank is at most that of the order, to memory order. wi_from_memory returns a view of
+ * x, which is in memory order, with the axes in their usual order. */
 weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x);
 weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x);
 /* Is x a function of the index, which wi_to_memory creates again in memory order instead of permuting it? */
@@ -34,7 +35,8 @@ bool wi_is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const 
 
 /* A permute with a direction; the order is not checked. */
 weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction);
-/* The same, but if x is itself a permute, one permute of its input, or that input. */
+/* Like wi_permute; but if x is itself a permute, returns a single permute of its input, or the input if both permutes
+ * cancel. */
 weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t direction);
 
 /* The rule of ops that treat all axes alike and have no axes in their attributes: if inputs are views, the node is created in

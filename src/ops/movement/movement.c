@@ -21,7 +21,8 @@ bool wi_reshape_next_run(wi_reshape_run *r, const wi_extent *x, const wi_extent 
     return true;
 }
 
-/* Writes the strides of the output axes of a run. False: the input axes cannot be merged into one, which the output axes divide. */
+/* Writes the strides of the output axes of a run, which divide the merged input axes. False: strides do not allow
+ * merging the input axes into one. */
 static bool split_run(const wi_reshape_run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out,
     wi_layout *layout) {
     int last = -1;

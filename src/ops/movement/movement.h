@@ -1,4 +1,4 @@
-/* What the rules of movements take from their constructors. */
+/* Functions of the constructors of movement ops that the rules of these ops also need. */
 #ifndef WI_MOVEMENT_H
 #define WI_MOVEMENT_H
 
@@ -9,7 +9,8 @@ typedef struct wi_reshape_run {
     int i, i_end, j, j_end;
 } wi_reshape_run;
 
-/* The shortest run that follows; the first one follows {0}. False behind the last one. */
+/* Replaces *run by the shortest run that follows it. Begin with {0} to get the first run. False: *run was the last
+ * one. */
 bool wi_reshape_next_run(wi_reshape_run *run, const wi_extent *x, const wi_extent *out);
 
 /* Do some of the inputs of a concat have a multiple of the batch along its axis, and others a number? Then their sizes are

@@ -28,7 +28,8 @@ static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs
     return WEFT_OK;
 }
 
-/* A negative shift is a number, and not a multiple of the batch as other attributes are. */
+/* Creates a roll at a plan's length. In this op a negative shift is a number; in the other padded reads it would be a
+ * multiple of the batch. */
 static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     wi_attributes own = *attributes;

@@ -63,7 +63,8 @@ static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 
 /* ---- pad ---- */
 
-/* The gradient of padding along an axis: that of the inner elements, plus those of copied elements. */
+/* The gradient of padding along an axis: the gradient of the inner elements, to which the gradients of their copies in
+ * the padding are added. */
 static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t dim) {
     const int64_t size = wi_counted(g->graph, dim),
                   after = wi_counted(g->graph, g->shape.dims[axis]) - size - before;

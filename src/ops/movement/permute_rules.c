@@ -55,13 +55,14 @@ static weft_tensor *transposed_product(
 
 /* ---- created in the order of the only reader ---- */
 
-/* Does x, broadcast to the rank of the order, change in memory order? */
+/* Does conversion to memory order move any axis of x that is not of size 1, after x is broadcast to the rank of the
+ * order? */
 static bool is_moved(const wi_memory_order *order, const weft_tensor *x) {
     const wi_shape wide = wi_shape_of_rank(&x->shape, order->rank);
     return wi_memory_order_moves(&wide, wi_inverse_order(order->rank, order->axes).axes);
 }
 
-/* Has the result the axes of the inputs, and the op a rule that computes it in memory order? */
+/* Does the op keep the axes of its inputs, and does it have a rule that computes the result in memory order? */
 static bool keeps_axes(const wi_op *op) {
     return op->kind == WI_MAP || op->kind == WI_REDUCE || op == &wi_op_in_memory || op == &wi_op_slice ||
            op == &wi_op_flip;

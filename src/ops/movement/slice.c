@@ -10,7 +10,7 @@ static bool slice_view(
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int axis = a->axis;
     wi_size start = wi_size_of(a->start);
-    if (a->start < 0) { /* a multiple of the batch; the size of the axis is another one */
+    if (a->start < 0) { /* start and the size of the axis are multiples of the batch */
         const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
         start = (wi_size){-a->start * WI_GENERAL_BATCH, -a->start * batch};
     }

@@ -12,7 +12,8 @@ static weft_tensor *shifted(weft_tensor *x, int64_t by) {
     return wi_dilate_dims(part, axis, by < 0 ? 0 : by, 1, n);
 }
 
-/* The sum of x, or of its squares, over a window of `size` channels around each, which begins `below` channels before it. */
+/* For each channel, the sum of x, or of its squares, over a window of `size` channels that begins `below` channels
+ * before this channel. */
 static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squares) {
     const int64_t n = x->shape.dims[x->shape.rank - 1];
     weft_tensor *sum = NULL;
@@ -44,8 +45,8 @@ static weft_tensor *response_lower(weft_tensor *y, bool inference) {
     return divided(y->inputs[0], denominator(y), y->attributes->response.beta);
 }
 
-/* The gradient of x[i] is g[i] / s[i]^beta, where s are the denominators, minus 2·alpha·beta / size · x[i] times the sum of g·y / s over
- * the elements whose windows contain i. These are a window mirrored at i. */
+/* The gradient of x[i] is g[i] / s[i]^beta, where s are the denominators, minus 2·alpha·beta / size · x[i] times the
+ * sum of g·y / s over the elements whose windows contain i. These elements are the window of i mirrored at i. */
 static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_response_attributes *const a = &y->attributes->response;
     weft_tensor *x = y->inputs[0], *s = denominator(y);

@@ -113,7 +113,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     return c;
 }
 
-/* Does training not change the running statistics? weft_freeze may change this between plans. */
+/* Do the running statistics stay as they are in training? weft_freeze may change the answer between plans. */
 static bool stays(const weft_tensor *y) {
     const weft_tensor *const mean = wi_norm_inputs_of(y).mean;
     return mean && (y->attributes->norm.fixed || mean->variable->frozen);
@@ -221,7 +221,8 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
 
 enum { OF_X, OF_WEIGHT, OF_BIAS };
 
-/* Reduces a value for each channel to (C). */
+/* The gradient of a weight, (C): sums the values for each channel, the tensor `small`, over the examples unless they
+ * are summed already. */
 static weft_tensor *weight_gradient(const channels *c, weft_tensor *small) {
     const int64_t count = channel_count(c);
     if (!(c->axes & 1)) small = wi_sum_keep(small, 1);
@@ -269,7 +270,7 @@ static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     return gradient_of(node, &in, in.g, node->attributes->norm.gradient, inference);
 }
 
-/* A choice between both forms. */
+/* The gradient as a choice between its forms for training and for inference (normalization_choice.c). */
 static weft_tensor *back_composed(weft_tensor *node, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
     const int which = node->attributes->norm.gradient;
@@ -356,7 +357,7 @@ static bool check_running(const wi_op *op, const weft_running *running, const wi
     return false;
 }
 
-/* Creates the node over x in memory order, and returns an image. */
+/* Creates the norm of an image x in memory order (channels last), and returns a view of the norm in the usual order. */
 static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_norm_attributes attributes) {
     const bool is_image = inputs.x->shape.rank > 2;
     if (is_image) inputs.x = wi_channels_last(inputs.x);

@@ -24,7 +24,7 @@ int wi_norm_list_inputs(const wi_norm_inputs *from, weft_tensor *list[WI_NORM_IN
 /* False: the tensor has another shape, and the error is recorded. */
 bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape);
 
-/* Creates a node of the shape of x; adds the names of the inputs to the attributes. */
+/* Creates a node of the shape of x; records in the attributes which inputs are given. */
 weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_norm_attributes attributes);
 /* Returns the graph of the inputs, and casts 16-bit floats to f32. NULL: an input is no float, weight or bias do not have the shape, or
  * epsilon is out of range; the error is recorded. */

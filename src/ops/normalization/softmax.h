@@ -6,7 +6,7 @@
 
 typedef struct wi_shifted {
     weft_tensor *x;   /* x - max(x) along the axis */
-    weft_tensor *exp; /* the exponentials of it */
+    weft_tensor *exp; /* exp(x - max(x)) */
     weft_tensor *sum; /* of the exponentials; the axis keeps size 1 */
 } wi_shifted;
 

@@ -1,6 +1,7 @@
 /* Pooling: the maximum or the average of windows over channels-last images. pool.cl has the kernels and describes windows. The
  * gradient of max_pool finds the maxima again by comparing x with y, which other layers store anyway, so that no indices are stored.
- * Its own gradient selects the elements of another image at the maxima, and the gradient of this is the first gradient again. */
+ * The gradient of this gradient selects the elements of another image at the maxima (max_pool winners), and the gradient of the
+ * selection is the max_pool gradient again. */
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
 #include "graph/length.h"
@@ -14,10 +15,10 @@
         .takes_examples = true, .contiguous = (inputs)                                                       \
     }
 const wi_op wi_op_max_pool = POOL_OP("max_pool", 1), wi_op_avg_pool = POOL_OP("avg_pool", 1);
-/* The gradients of x: of (x, y, g), and of (g). */
+/* The gradients of x. Their inputs are (x, y, g) for max_pool, and (g) for avg_pool. */
 const wi_op wi_op_max_pool_gradient = POOL_OP("max_pool gradient", 7),
             wi_op_avg_pool_gradient = POOL_OP("avg_pool gradient", 1);
-/* Of (x, other): the elements of `other` where x has the maximum of each window. */
+/* With inputs (x, other): for each window, the element of `other` at the position where x has its maximum. */
 const wi_op wi_op_max_pool_winners = POOL_OP("max_pool winners", 3);
 
 /* Adds g to zeros at the maxima, which are equal to y, the pooled x. */

@@ -10,7 +10,7 @@ extern const wi_op wi_op_max_pool_gradient, wi_op_max_pool_winners, wi_op_avg_po
 /* attributes.resample.mode */
 enum { WI_RESAMPLE_NEAREST, WI_RESAMPLE_LINEAR, WI_RESAMPLE_LINEAR_CORNERS };
 
-/* The graph of an f32 image x; NULL: x is none, and the error is recorded. */
+/* Checks that x is an f32 image, and returns the graph of x. NULL: x is not an f32 image, and the error is recorded. */
 weft_graph *wi_image_graph(const char *op, weft_tensor *x);
 /* Reads the caller's options. False: an error is recorded. */
 bool wi_pool_options_read(

@@ -55,7 +55,8 @@ static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int
     return 0;
 }
 
-/* The size of x divided by that of the result, in float32 as in PyTorch, so that both choose the same elements. */
+/* The size of x divided by the size of the result. It is computed in float32 as in PyTorch, so that Weft and PyTorch
+ * choose the same elements. */
 static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
     if (mode == WI_RESAMPLE_LINEAR_CORNERS) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
     return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;

@@ -6,9 +6,9 @@
 
 /* The nodes of a step that are differentiated. */
 typedef struct step {
-    weft_tensor *x, *sums, *h, *c; /* sums: products of the states */
-    weft_tensor *more;             /* the section of the packed result */
-    weft_tensor *projected;        /* LSTM with a projection: h before steps are masked; otherwise x */
+    weft_tensor *x, *sums, *h, *c; /* sums: products of the weights and the states before the step */
+    weft_tensor *more;             /* the row of this step in the section `more` of the packed result */
+    weft_tensor *projected;        /* LSTM with a projection: h before masking by lengths; otherwise x */
 } step;
 
 typedef struct unrolled {
@@ -94,7 +94,8 @@ static int64_t index_of(const unrolled *u, int64_t i) {
     return u->node->attributes->recurrent.reverse ? u->sections.steps - 1 - i : i;
 }
 
-/* h0 and c0 may be the same tensor. Two different nodes that change nothing give each its own gradient. */
+/* h0 and c0 may be the same tensor. Products with 1, which are two different nodes, separate them, so that each gets a
+ * separate gradient. */
 static void tell_apart(unrolled *u) {
     weft_tensor *h0 = wi_scan_input_of(u->node, WI_SCAN_H0), *c0 = wi_scan_input_of(u->node, WI_SCAN_C0);
     u->h0 = h0 ? weft_mul(h0, weft_number(h0, 1)) : zeros(u, u->sections.width);
@@ -183,7 +184,7 @@ static weft_tensor *loss_of(const unrolled *u, const weft_tensor *back) {
 
 enum { WANTED_OF_A_STEP = 3 }; /* the gradients of x, sums and projected */
 
-/* These gradients of each step, then those of h0 and c0; NULL: an error. */
+/* The WANTED_OF_A_STEP gradients of each step, then the gradients of h0 and c0; NULL: an error. */
 static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
     const size_t count = (size_t)(WANTED_OF_A_STEP * u->sections.steps + 2);
     wi_arena *const arena = &u->node->graph->arena;
@@ -203,7 +204,8 @@ static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
     return status == WEFT_OK ? found : NULL;
 }
 
-/* The leaves are the inputs of the scan, of which the packed result among the inputs is a function. */
+/* The leaves are the inputs of the scan. The packed result of the scan, another input of y, is no leaf, because it is a
+ * function of the leaves. */
 weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     unrolled u;
     weft_tensor *forward = wi_scan_input_of(y, WI_BACK_Y);

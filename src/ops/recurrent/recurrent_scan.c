@@ -2,8 +2,9 @@
  *
  * The composite lstm, gru or rnn is a flat tensor: all states h, (T + 1, N, P), with the initial one first, or last if the scan is
  * reversed, and for an LSTM the last c, (N, H). Users get slices of it. A plan replaces the composite by a section of the node
- * `recurrent`. The other sections have what the gradient needs (all c, gates), or for inference only one step of this. The gradient is
- * a node over this packed result, dy and the gradients of the last states, followed by slices and products over all steps. */
+ * `recurrent`. The other sections have what the gradient needs (all c, gates); in inference they have room for one step only.
+ * The gradient is a node over this packed result, dy and the gradients of the last states, followed by slices and products over
+ * all steps. */
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
@@ -50,7 +51,8 @@ static int64_t batch_of(const weft_tensor *y) {
     return y->inputs[WI_SCAN_X]->shape.dims[1];
 }
 
-/* The section from `start` on of n rows, as (first, N, last); if first is 0, as (N, last). */
+/* Returns a section of the packed result `flat` as (first, N, last), or if first is 0, as (N, last). The section begins
+ * at element n · start, where n is N, the batch. */
 static weft_tensor *section_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
     const int64_t lines = wi_max64(first, 1);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
@@ -164,7 +166,8 @@ static void add_to(weft_tensor **sum, weft_tensor *term) {
     *sum = *sum ? weft_add(*sum, term) : term;
 }
 
-/* The flat x in these dimensions: the tensor that was flattened if it has them, otherwise a reshape. */
+/* Returns the flat tensor x with these dimensions: the tensor that was flattened to x, if it has these dimensions,
+ * otherwise a reshape of x. */
 static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
     for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {

@@ -27,7 +27,7 @@ typedef struct wi_scan {
     wi_cell cell;
     weft_tensor *x;                 /* (T, N, gates·H): the products of the inputs with biases added */
     weft_tensor *w;                 /* (gates·H, P) */
-    weft_tensor *h0, *c0, *lengths; /* (N, P), (N, H), i32 (N); NULL: 0, 0, T */
+    weft_tensor *h0, *c0, *lengths; /* (N, P), (N, H), i32 (N); NULL: zeros, zeros, T everywhere */
     weft_tensor *bias;              /* GRU: (H), added to the product of the last gate; NULL: 0 */
     weft_tensor *wr;                /* LSTM: (P, H); NULL: no projection, P is H */
     bool reverse, left;

@@ -1,7 +1,7 @@
 /* Variance and standard deviation: composites of two passes over the elements.
  *
  * The first pass takes the mean m, rounded to f32. The second sums x - m, which is exact where x is near m,
- * and its squares. What m's rounding left, the drift d = mean(x - m), is then taken out:
+ * and its squares. The drift d = mean(x - m), which is the rounding error of m, is then subtracted:
  *   sum (x - mean)² = sum (x - m)² - n d²
  * so that a large mean costs no digits (the corrected two-pass algorithm, Chan, Golub and LeVeque 1983). */
 #include "graph/length.h"

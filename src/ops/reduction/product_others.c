@@ -19,7 +19,8 @@ static weft_tensor *others_lower(weft_tensor *y, bool inference) {
 
 /* ---- composed, for gradients ---- */
 
-/* x with the reduced axes last; and merged to two axes, that of the kept and that of the reduced ones. */
+/* x: the tensor with the reduced axes last. merged: x with two axes, the merged kept axes and the merged reduced axes.
+ * Axis i of x is axis order[i] of the tensor; kept: the number of kept axes. */
 typedef struct moved {
     int order[WEFT_MAX_RANK], back[WEFT_MAX_RANK], kept;
     weft_tensor *x, *merged;

@@ -39,7 +39,8 @@ static bool gives_index(const wi_op *op) {
     return op == &wi_op_argmax || op == &wi_op_argmin;
 }
 
-/* Have the axes the same order in memory as in the tensor? Then an index means the same element. */
+/* Do the axes have the same order in memory as in the tensor? If so, an index along the merged axes means the same
+ * element in both. */
 static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     int last = -1;
     for (int i = 0; i < order->rank; i++) {

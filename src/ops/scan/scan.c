@@ -35,8 +35,8 @@ static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = products && sums ? taken_away(sums, products) : NULL;
 }
 
-/* Of y[i] = a[i] · y[i-1] + b[i], the gradient of b[i] is e[i] = g[i] + a[i+1] · e[i+1], and that of a[i] is e[i] · y[i-1]. The
- * gradients of all three forms are scans of these forms. */
+/* Of y[i] = a[i] · y[i-1] + b[i], the gradient of b[i] is e[i] = g[i] + a[i+1] · e[i+1], and that of a[i] is e[i] ·
+ * y[i-1]. For each wi_scan_form, the gradients are scans of one of these forms. */
 static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *a = y->inputs[0], *b = y->inputs[1];
     const int axis = y->attributes->scan.axis;

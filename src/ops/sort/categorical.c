@@ -61,8 +61,9 @@ static weft_tensor *cooled(weft_tensor *x, double temperature) {
     return weft_mul_number(weft_sub(x, top), fmin(1 / temperature, (double)FLT_MAX));
 }
 
-/* The index of the drawn class, (..., 1); -1 if the logits have NaN. Only the cumulative probabilities of classes count before which
- * the cumulative probability is below top_p, and a class below min_p times the largest probability has probability 0. */
+/* The index of the drawn class, (..., 1); -1 if the logits have NaN. With top_p, a class can be drawn only if the
+ * cumulative probability of the classes before it is below top_p. With min_p, a class has probability 0 if it is less
+ * than min_p times as probable as the most probable class. */
 static weft_tensor *drawn_place(weft_tensor *x, const choice *c) {
     if (!x) return NULL;
     const int axis = x->shape.rank - 1;

@@ -30,8 +30,9 @@ typedef struct wi_materialised {
     const wi_schedule *schedule;
     wi_run *runs;
     size_t run_count;
-    wi_run end; /* without a step: the instances of the outputs after the last run */
-    /* Instances after the first have the places after those of the partition's storages. By instance: its storage. */
+    wi_run end; /* no run of a step: its `instances` are those of the outputs after the last run */
+    /* The storage of each instance that is not the first one of its storage. The first instance of a storage has the storage's number as
+     * its place; instance i of this list has the place (number of storages) + i. */
     int *instance_of;
     size_t instance_count;
     /* ---- cost of the memory limit ---- */

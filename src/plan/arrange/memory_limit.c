@@ -8,7 +8,7 @@ enum { MOST_ROUNDS = 10 };
 
 typedef struct fitting {
     const wi_schedule *schedule;
-    wi_arena *arena; /* released when the limit is met or fails */
+    wi_arena *arena; /* released when the search has ended */
     wi_model model;
     wi_sweep sweep;
     wi_replays replays, least_replays;
@@ -76,7 +76,7 @@ static weft_status fit(fitting *f, const wi_replays **found) {
     return WEFT_OK;
 }
 
-/* Places the runs again, in memory of the plan instead of the search. */
+/* Creates the found runs and their placement again in the plan's host arena, because the arena of the search is about to be released. */
 static weft_status keep(
     fitting *f, const wi_replays *replays, size_t whole_bytes, wi_materialised *m, wi_placement *placement) {
     const wi_replays none = {0};

@@ -107,8 +107,8 @@ bool wi_may_lie_over(
     return from != to && p->storages[from].bytes == p->storages[to].bytes && read_once(p, loop, from);
 }
 
-/* Does another output of this run overwrite that place already? The live range does not tell, because the other output may not be read
- * by a later run. */
+/* Does another output of this run overwrite that place already? The live range of the place does not show this if no later run reads the
+ * other output. */
 static bool is_taken(const wi_placement *m, const wi_loop *loop, const wi_run *run, int at) {
     for (int o = 0; o < loop->operand_count; o++)
         if (loop->operands[o].is_output && m->places[place_of(m, run, loop->operands[o].value)].alias == at)
@@ -154,19 +154,19 @@ size_t wi_aligned_bytes(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* A range of a buffer of the arena with the place in it; sorted by offset. */
+/* A place in a buffer of the arena, and the range of bytes that it occupies there. */
 typedef struct span {
     size_t offset, end;
     const wi_place *place;
 } span;
 
 typedef struct chunk_content {
-    span *spans;
+    span *spans; /* sorted by offset */
     size_t count, capacity;
     bool cleared; /* has places that the host clears */
 } chunk_content;
 
-/* The lowest offset at which no place that is live at the same time overlaps. Spans are sorted by offset, so a single walk suffices. */
+/* The lowest offset at which no place that is live at the same time overlaps. Spans are sorted by offset, so one pass over them suffices. */
 static size_t lowest_offset(const chunk_content *c, const wi_place *place) {
     size_t offset = 0;
     for (size_t i = 0; i < c->count && c->spans[i].offset < offset + place->bytes; i++) {

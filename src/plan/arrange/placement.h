@@ -10,8 +10,8 @@ typedef struct wi_place {
     wi_storage_kind kind;
     int device; /* device index */
     size_t bytes;
-    int first, last; /* the first and last run that use it; -1: no run does */
-    bool keep;
+    int first, last;     /* the first and last run that use it; -1: no run does */
+    bool keep;           /* in use as long as the plan exists, so that no other place shares this memory */
     bool cleared;        /* zeroed when the memory is allocated; such a place is also kept */
     int alias;           /* the place that contains this one; -1: none */
     size_t alias_offset; /* bytes from the beginning of the alias */
@@ -34,7 +34,7 @@ typedef struct wi_placement {
     size_t *chunk_bytes; /* bytes of each buffer of the arena */
     int *chunk_device;   /* device index of each buffer */
     size_t chunk_count;
-    size_t arena_bytes, io_bytes;        /* sums over all devices */
+    size_t arena_bytes, io_bytes;        /* bytes of the arena and of inputs, over all devices */
     size_t device_bytes[WI_MAX_DEVICES]; /* arena and inputs, by device index */
     size_t lower_bound;                  /* bytes of the smallest possible arena */
 } wi_placement;

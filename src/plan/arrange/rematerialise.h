@@ -28,7 +28,8 @@ typedef struct wi_model_step {
     wi_in_place *in_place; /* in the order in which the placement tries them; at most 64 */
     int in_place_count;
     int unit; /* -1: the step cannot be replayed */
-    /* The last step before which it can be replayed; that step overwrites a variable that it reads. */
+    /* The step can be replayed before step `latest` at the latest, because step `latest` overwrites a variable that this step reads. The
+     * number of steps if no step overwrites one. */
     int latest;
     bool is_needed; /* must run even if no step reads its results */
     size_t scratch; /* bytes that are used only while it runs */
@@ -68,25 +69,27 @@ typedef struct wi_replays {
     int count;
 } wi_replays;
 
-/* The live range of an instance: from its first to its last run; `last` is the run count for outputs. */
+/* The live range of an instance: from the first run that writes it to the last run that uses it, as numbers in wi_sweep.runs. For outputs of
+ * the plan, `last` is the number of runs. */
 typedef struct wi_life {
     int storage, first, last;
-    int next; /* the next earlier instance of the storage; -1: none */
+    int next; /* number in `lives` of the storage's next instance in time; -1: none */
 } wi_life;
 
 typedef struct wi_sweep {
-    wi_replay *runs; /* original places and replays in their order; those with runs_needed execute */
-    bool *runs_needed;
-    size_t *bytes; /* by run: bytes in use while it executes */
+    wi_replay *runs;   /* all steps at their original places, and all replays, in order of time */
+    bool *runs_needed; /* by run: it executes, because its results are needed */
+    size_t *bytes;     /* by run: bytes in use while it executes */
     int run_count;
     wi_life *lives;
     int life_count;
-    int *life_of; /* by storage: its last instance in `lives`; -1: none */
-    size_t peak;  /* the most bytes in use at one time, and the first run where they are */
-    int peak_run;
+    int *life_of;  /* by storage: number in `lives` of its earliest instance; -1: none */
+    size_t peak;   /* the most bytes in use at one time */
+    int peak_run;  /* the first run during which so many bytes are in use */
     double excess; /* bytes above the target, summed over the runs */
     double seconds;
-    int *ends; /* by storage: the last run that reads the instance; used during the sweep */
+    /* By storage, during the sweep: the last run that uses the instance whose writer the sweep has not reached yet; -1: no run. */
+    int *ends;
 } wi_sweep;
 
 /* ---- the order of the steps ---- */

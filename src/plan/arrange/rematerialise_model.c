@@ -227,7 +227,7 @@ static void take_storages(builder *b) {
     }
 }
 
-/* Marks steps whose results no step reads as needed, so that they run nevertheless. */
+/* Sets is_needed for each step whose results no step reads, so that the step runs nevertheless. */
 static weft_status keep_unread(builder *b) {
     wi_sweep sweep;
     wi_replays none = {0};

@@ -11,11 +11,11 @@ enum {
     DEEPEST = 64 /* the longest chain of inputs that a replay also replays */
 };
 
-/* What a replay does with inputs that are no longer stored at its place. */
+/* What a replay does with inputs that are no longer stored at the place of the replay. */
 typedef enum wi_input_rule {
     WI_INPUTS_STAY,   /* their live range is extended to the replay */
-    WI_INPUTS_MOVE,   /* they are replayed here instead of at their next replay */
-    WI_INPUTS_REPEAT, /* they are replayed here in addition to later replays */
+    WI_INPUTS_MOVE,   /* they are replayed at this place, too, and their next replay is removed */
+    WI_INPUTS_REPEAT, /* they are replayed at this place, too, and their later replays stay */
     WI_INPUT_RULES
 } wi_input_rule;
 
@@ -31,9 +31,9 @@ typedef struct search {
     wi_sweep now, tried;
     candidate *candidates;
     int candidate_count;
-    int *next_use;    /* by storage: the step before or at which it is next read after the peak; -1: never */
+    int *next_use;    /* by storage: wi_replay.at of the first run from the peak on that reads it; -1: none */
     int *of_unit;     /* by unit: its candidate; -1: none */
-    int *first_run;   /* by step: the first run at or before it */
+    int *first_run;   /* by step: the first replay before the step, or, if there is none, the step's run */
     bool *is_touched; /* by storage: the run at the peak reads or writes it */
     double best_score;
     bool brought; /* the replay that is being tried also replays inputs */
@@ -91,7 +91,7 @@ static int better_first(const void *a, const void *b) {
     return x->unit - y->unit;
 }
 
-/* Candidates are units with results that are live during the peak but not used by its run. */
+/* Candidates are units with results that are live during the run at the peak but not used by this run. */
 static void find_candidates(search *s) {
     const wi_sweep *sweep = &s->now;
     note_uses(s);

@@ -69,7 +69,7 @@ static void describe_candidates(const wi_selection *selection, wi_text *text) {
     wi_text_append(text, "\n");
 }
 
-/* Only for plans on several devices. */
+/* Appends the device of the step if the plan has several devices. */
 static void describe_device(const weft_plan *plan, const wi_step *step, wi_text *text) {
     const wi_partition *p = &plan->partition;
     if (plan->request.devices.count == 1) return;

@@ -148,7 +148,7 @@ void wi_dump_partition(const wi_partition *p, wi_text *text) {
 
 /* ---- the selection ---- */
 
-/* Without estimated or measured times, which depend on the device; weft_plan_describe has them. */
+/* Leaves out estimated and measured times, because they depend on the device. weft_plan_describe shows them. */
 static void append_candidate(const wi_candidate *candidate, wi_text *text) {
     wi_text_append(text, "    %s %s: %s\n", candidate->implementation->name,
         candidate->variant && candidate->variant->name ? candidate->variant->name : "",

@@ -76,8 +76,8 @@ size_t wi_reduction_cell(const wi_partition *p, const wi_step *step) {
     return widest;
 }
 
-/* Along a row, each step of a maximum or minimum waits for the step before. The steps are shorter if they ignore NaN: e<m> then collects
- * the bits in which a NaN is found at the end (weft_take_max_f in reduce.clh). */
+/* Along a row, each comparison of a maximum or minimum waits for the comparison before. Comparisons that ignore NaN take less time: e<m> then
+ * collects the bits in which a NaN is found at the end (weft_take_max_f in reduce.clh). */
 static bool keeps_bits(const wi_emitter *e, const reduction *r) {
     const bool is_extreme = r->kind->op == &wi_op_max || r->kind->op == &wi_op_min;
     return is_extreme && r->dtype == WEFT_F32 && e->inner_is_reduced;
@@ -215,8 +215,8 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
 
 /* ---- results ---- */
 
-/* Emits code that completes a<m> and g<m>: it adds the errors carried by a product, or the NaN found by an extreme, and combines the lanes
- * or work-items of a row. */
+/* Emits code that completes a<m> and g<m>: it adds the errors carried by a product, or the NaN that e<m> of a maximum or minimum reveals,
+ * and combines the lanes or work-items of a row. */
 static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;

@@ -2,8 +2,8 @@
  *
  * Member m of the step has a<m>, the value so far. Depending on the op, it also has d<m>, the sum of the current block of elements; e<m>,
  * the rounding errors that are carried along, or bits that reveal a NaN; g<m>, the index of the best element. If an item reduces several
- * vectors of 16 columns together, each of these is an array over the vectors u. The table in accumulators.c has a row for each op, with
- * the name of its functions in reduce.clh and group.clh. */
+ * vectors of 16 columns together, each of these variables is an array with an element for each vector u. The table in accumulators.c has a
+ * row for each op, with the name of its functions in reduce.clh and group.clh. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
 
@@ -17,7 +17,8 @@ int wi_reduction_vectors(const wi_partition *p, const wi_step *step);
 void wi_emit_vectors_begin(wi_emitter *e);
 void wi_emit_vectors_end(wi_emitter *e);
 
-/* Partial results that each split stores in scratch memory for each result: 1, or 2 with an index; 0: the value is no reduction. */
+/* The number of partial results that each split stores in scratch memory for each result of the value: 1, or 2 if the result is an index, as
+ * for argmax; 0 if the value is no reduction. */
 int wi_partial_cells(const wi_value *value);
 /* Bytes of scratch memory for each partial result: the size of the widest dtype in which a reduction of the step accumulates. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
@@ -35,19 +36,19 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index);
 int wi_emit_result(wi_emitter *e, int m);
 
 /* Splits with two launches: each split stores its partial results in scratch memory, and the kernel `combine` loads and combines them in
- * the order of the splits. vector: 16 neighbouring results at once. */
+ * the order of the splits. vector: the code loads 16 neighbouring results at once. */
 void wi_emit_partial_stores(wi_emitter *e);
 void wi_emit_partial_loads(wi_emitter *e, bool vector);
 
 /* Splits that their launch joins: the splits are the leaves of a tree whose nodes have up to WI_JOIN_CHILDREN children. The child that
  * finishes last combines the values of all children in order, and continues as their parent. Values pass through cells (reduce.clh). */
 enum { WI_JOIN_CHILDREN = 16 };
-/* Does the launch join the splits? Yes if the loop may be split, items do not walk, and all reductions accumulate in f32 without an
- * index. */
+/* Does the launch join the splits? Yes if the loop may be split, wi_device_profile.item_walks is false, and all reductions accumulate
+ * in f32 and have no index. */
 bool wi_joins_splits(const wi_partition *p, const wi_loop *loop);
 /* Bytes of the cells, which are zero before and after each launch. */
 size_t wi_join_bytes(const wi_partition *p, const wi_step *step, int64_t results, int64_t splits);
-/* Emits the join. Behind the emitted loop, the item in which `last` is true has the totals of all splits in its accumulators. Sets
+/* Emits the join. After the emitted code, the item in which `last` is true has the totals of all splits in its accumulators. Sets
  * e->inner_is_reduced to false, because nothing is left for the group to reduce. */
 void wi_emit_join(wi_emitter *e);
 

@@ -18,16 +18,17 @@
 #define WI_PARTIAL_SUFFIX "partial"
 #define WI_COMBINE_SUFFIX "combine"
 
+/* What an argument of a kernel is, and its type in the kernel. a, b and `number` are the fields of wi_argument. */
 typedef enum wi_argument_kind {
     WI_ARGUMENT_BUFFER,  /* operand a */
     WI_ARGUMENT_OFFSET,  /* operand a: long */
     WI_ARGUMENT_STRIDE,  /* operand a, dimension b: long */
-    WI_ARGUMENT_PADDING, /* operand a, dimension b: before, size, step; each int */
-    /* Operand a, a table of which rows are gathered: its rows, elements of the index tensor, elements of a row, wi_pick.skipped; each
-     * int. */
+    WI_ARGUMENT_PADDING, /* operand a, dimension b, three arguments: before, size, step; each int */
+    /* Operand a, a table of which rows are gathered, four arguments: the number of rows of the table, of elements of the index tensor and of
+     * elements of a row, and wi_pick.skipped; each int. */
     WI_ARGUMENT_PICK,
     WI_ARGUMENT_DIM,       /* dimension a: int */
-    WI_ARGUMENT_WORK,      /* number a of the division of work (WI_WORK_): int */
+    WI_ARGUMENT_WORK,      /* element a of wi_step_schedule.work (WI_WORK_): int */
     WI_ARGUMENT_FLOAT,     /* `number`: float */
     WI_ARGUMENT_DOUBLE,    /* `number`: double */
     WI_ARGUMENT_WHOLE,     /* `number`: int */
@@ -36,8 +37,8 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_ITERATION, /* the number of the repetition, set before each repetition: int */
     WI_ARGUMENT_SEED,      /* two arguments: uint, uint */
     WI_ARGUMENT_FAULT,     /* fault slot a, two arguments: __global int *, long offset */
-    /* Scratch memory of partial result a, two arguments: __global float *, long offset in elements of b bytes. `number`: elements for which
-     * each partial result has room. */
+    /* Scratch memory of partial result a, two arguments: __global float *, long offset in elements of b bytes. `number`: how many of
+     * these elements fit in the memory of one partial result. */
     WI_ARGUMENT_SCRATCH,
     WI_ARGUMENT_CELLS /* cells in which splits are joined, two arguments: volatile __global int *, long offset */
 } wi_argument_kind;

@@ -31,8 +31,8 @@ int wi_count_dims(const wi_emitter *e, bool reduced) {
     return count;
 }
 
-/* Emits the index i<d>, and divides the number that is decoded by the size of the dimension: r_0 (kept dimensions, 32 bits), or r_1
- * (reduced dimensions, 64 bits unless indices are narrow). */
+/* Emits i<d> = r % n<d> and r /= n<d>, where the variable r has the part of the row-major number that is not decoded yet: r_0 for kept
+ * dimensions (32 bits), r_1 for reduced ones (64 bits unless indices are narrow). For the last dimension to be decoded, i<d> is r. */
 static void emit_index(wi_emitter *e, int d, bool reduced, bool is_last, const char *constant) {
     if (is_last) {
         wi_text_append(&e->text, "%sint i%d = (int)r_%d;\n", constant, d, reduced);

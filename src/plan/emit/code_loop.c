@@ -3,17 +3,19 @@
  * The last dimension of the merged space decides the form of a kernel:
  *   columns  the last dimension is kept, as in every map: lanes are neighbouring results, and the kernel loops over the reduced
  *            dimensions;
- *   rows     the last dimension is reduced: lanes are neighbouring elements of a row, and are combined at the end. If items do not walk
- *            (wi_device_profile), a group of WEFT_GROUP work-items reduces the row together.
+ *   rows     the last dimension is reduced: lanes are neighbouring elements of a row, and are combined at the end. If
+ *            wi_device_profile.item_walks is false, a group of WEFT_GROUP work-items reduces the row together.
  *
  * A long reduction with few results is split. Either the item that finishes last joins the splits (accumulators.h: wi_emit_join), or the
  * kernel `partial` stores partial results and the kernel `combine` combines them, in both cases in a fixed order. Sums are taken in blocks,
  * and the sums of blocks are added with compensation (Kahan), so that rounding errors do not grow with the number of elements.
  *
- * If items do not walk, an item of a map may compute several neighbouring elements (step_elements.c); values then have as many lanes.
+ * If item_walks is false, an item of a map may compute several neighbouring elements (step_elements.c). Each variable then has a lane for each
+ * of these elements.
  *
- * Division of the work: w0 results (or rows), w1 rows of an item, w2 spans of a row, w3 elements of a span, w4 splits. If an item computes
- * several elements: w0 items, w1 items of a row. */
+ * The division of the work is in arguments: w0 is the number of results (in the form `rows`, each is a row), w1 of rows that an item computes,
+ * w2 of spans of a row, w3 of elements of a span, w4 of splits. If an item of a map computes several elements, w0 is the number of items, and
+ * w1 the number of items that share a row. */
 #include "plan/emit/code_shared.h"
 
 /* Emits loads of the operands that are constant along a row, before the loops. */
@@ -116,7 +118,7 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     wi_text_append(&e->text, "}\n");
 }
 
-/* Emits a map whose items compute several neighbouring elements each: w0 items, w1 items of a row. */
+/* Emits a map whose items compute several neighbouring elements each; w0 is the number of items, w1 the number of items that share a row. */
 static void emit_quads(wi_emitter *e) {
     const int last = e->loop->space.rank - 1;
     e->has_j = true;

@@ -26,7 +26,8 @@ static bool ends_in_groups(const wi_emitter *e) {
     return geometry && geometry->groups > 1 && geometry->filters % 16 != 0;
 }
 
-/* Emits the code for 16 elements, and again for a tail, as far as the size of the last dimension allows these. */
+/* Emits the code for 16 elements, and again for a tail. Leaves out the code for 16 elements or for a tail if the last dimension never has
+ * either. */
 static void emit_lanes(wi_emitter *e, void (*emit)(wi_emitter *e)) {
     if (!e->walks) {
         emit(e);
@@ -75,7 +76,7 @@ static void emit_source_elements(wi_emitter *e) {
     e->memo_count = remembered;
 }
 
-/* The body of a function that returns an element of a row of the source, or 16 elements. */
+/* Emits the body of a function that returns an element of a row of the source, or 16 elements. */
 static void emit_source(wi_emitter *e) {
     emit_source_place(e);
     wi_text_append(&e->text, "WF weft_element = (WF)(0);\n");
@@ -83,7 +84,7 @@ static void emit_source(wi_emitter *e) {
     wi_text_append(&e->text, "return weft_element;\n");
 }
 
-/* The body of a function that prefetches the operands of an element of the source. */
+/* Emits the body of a function that prefetches the operands of an element of the source. */
 static void emit_source_request(wi_emitter *e) {
     emit_source_place(e);
     for (int o = 0; o < e->loop->operand_count; o++) {
@@ -94,7 +95,7 @@ static void emit_source_request(wi_emitter *e) {
     }
 }
 
-/* Is the operand memory whose rows have contiguous elements, and differ from each other? */
+/* Is the operand a matrix in memory: are the elements of a row contiguous, and do different rows have different addresses? */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
     return loop->space.rank == 3 && operand->value >= 0 && !operand->padded &&
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
@@ -119,7 +120,7 @@ static void define_place(wi_text *source, const char *name, const wi_loop *loop,
         wi_text_append(source, "#define %s_STEP (%d * s%d_1)\n", name, size, o);
 }
 
-/* Defines these macros for the first matrix that the epilogue reads, and for the first that it writes. */
+/* Defines the macros of define_place for the first matrix that the epilogue reads, and for the first that it writes. */
 static void define_places(wi_text *source, const wi_loop *loop) {
     bool has_read = false, has_stored = false;
     for (int o = 0; o < loop->operand_count; o++) {

@@ -11,7 +11,8 @@ static inline bool wi_form_splits(wi_form form) {
     return form == WI_FORM_JOINED || form == WI_FORM_PARTIAL;
 }
 
-/* Do all batch sizes have this in common: a last dimension shorter than a vector; a last dimension without a tail? */
+/* wi_never_whole: is the last dimension shorter than a vector at every batch size? wi_has_no_tail: does it consist of whole vectors at every
+ * batch size? */
 bool wi_never_whole(const wi_emitter *e);
 bool wi_has_no_tail(const wi_emitter *e);
 /* The type of addresses and of indices of reduced dimensions: "int" or "long". */
@@ -22,8 +23,8 @@ const wi_value *wi_emitted_member(const wi_emitter *e, int i);
 int wi_count_dims(const wi_emitter *e, bool reduced);
 /* Emits the indices i<d> of the kept or reduced dimensions from their row-major number, the expression `from`. */
 void wi_emit_decode(wi_emitter *e, bool reduced, const char *from);
-/* Emit the indices of reduced dimensions for a loop that increments them, without a division in its body: the first before the loop, the
- * second at the end of its body. */
+/* Emit the indices of reduced dimensions for a loop that increments them, without a division in its body: the code of the first function
+ * stands before the loop, that of the second at the end of the body. */
 void wi_emit_decode_first(wi_emitter *e, const char *from);
 void wi_emit_decode_next(wi_emitter *e);
 /* Emits all addresses: p<o> from the indices of kept dimensions, or q<o> from p<o> and the indices of reduced dimensions. */

@@ -105,8 +105,8 @@ static void emit_round_begin(wi_emitter *e, bool counts) {
     wi_emit_addresses(e, true);
 }
 
-/* Emits the rounds of columns, in blocks. If items do not walk, each item increments its indices, because a 64-bit division takes longer
- * than the rest of a round. */
+/* Emits the rounds of columns, in blocks. If wi_device_profile.item_walks is false, each item increments its indices, because a
+ * 64-bit division takes longer than the rest of a round. */
 static void emit_column_rounds(wi_emitter *e, int sweep) {
     const bool counts = !e->walks && wi_count_dims(e, true) > 1;
     wi_text_append(&e->text,

@@ -104,7 +104,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     address(e, o, where);
     const bool guarded = wi_pick_condition(e, o, condition) || wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
-    /* batch -1: the segment has no row of the table; row 0, which the address then has, may belong to another item. */
+    /* `batch` is -1 if the segment has no row of the table. The address is then that of row 0, which another item may be using. */
     if (!e->of_source && wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
         wi_text_append(&e->text, "batch < 0 ? (%s)(0) : ", wi_register_type(operand->dtype));
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
@@ -250,7 +250,7 @@ typedef struct written_formula {
 
 static void emit_formula(const written_formula *w, const wi_formula *f);
 
-/* differs: for f64 there is another function or macro, whose name ends in _d (doubles.clh). */
+/* differs: f64 has a separate function or macro, whose name ends in _d (doubles.clh). */
 static void emit_call(const written_formula *w, const wi_formula *f, const char *name, bool differs) {
     wi_text *const text = &w->e->text;
     wi_text_append(text, "%s%s(", name, differs && w->format == WEFT_F64 ? "_d" : "");

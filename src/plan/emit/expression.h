@@ -36,12 +36,12 @@ typedef struct wi_emitter {
     wi_text text;
     unsigned needs; /* WI_NEEDS_ bits of the text so far */
     bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    int lanes;      /* elements of a variable: WEFT_LANES of the piece */
+    int lanes;      /* elements of each variable t<n>: WEFT_LANES of the piece */
     bool narrow;    /* indices have 32 bits (wi_has_narrow_indices), and b<o> includes the offset */
     bool tail;      /* only the first `lanes` elements, a variable of the code, are valid */
     bool has_j;     /* the code has the variable j */
     bool in_loop;   /* inside the loop over reduced dimensions, where q<o> exist */
-    bool staged;    /* the staged member is in memory: a later sweep than the one that computes it */
+    bool staged;    /* in a sweep after the one that stages a member: the code loads it from memory */
     bool of_source; /* inside the code of the rows that a sum by segments adds up */
     /* The last dimension is reduced, and the code still has to combine lanes or items. */
     bool inner_is_reduced;

@@ -1,11 +1,11 @@
 /* Fixed launches: they depend only on variables that the plan does not assign. These are constants, frozen parameters, and in inference all
  * parameters.
  *
- * All launches of a loop may be fixed, as for the scale of a norm with running statistics; of a product's launches, in inference, those
- * that pack weights. The results of fixed launches stay in the plan's arena. The launches run again after one of the variables was written
- * by the caller, a file or another plan (run.c compares counts of writes). In a plan for training a loop is fixed only if its results are
- * at most a few times larger than its operands. If the results do not fit under the memory limit, no launch is fixed
- * (wi_schedule_unfix). */
+ * A loop may be fixed as a whole, for example the loop that computes the scale of a norm with running statistics. Of a product, the
+ * launches that pack weights may be fixed, in inference. The results of fixed launches stay in the plan's arena. The launches run again
+ * after one of the variables was written by the caller, a file or another plan (run.c compares counts of writes). In a plan for training a
+ * loop is fixed only if its results are at most a few times larger than its operands. If the results do not fit under the memory limit, no
+ * launch is fixed (wi_schedule_unfix). */
 #include "kernels/kernel_plan.h"
 #include "plan/emit/code.h"
 #include "plan/group/conflicts.h"

@@ -6,7 +6,7 @@
 #include "plan/emit/expression.h"
 #include <stdio.h>
 
-/* Modes in which an index may have no element. */
+/* Are there indices of the result for which the operand has no element in this mode? */
 static bool has_outside(const wi_padding *padding) {
     return padding->mode == WI_PADDING_CONSTANT || padding->mode == WI_PADDING_INTERIOR;
 }

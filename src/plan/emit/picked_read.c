@@ -2,8 +2,8 @@
  *
  * There are two operands: the index tensor, which is read like any other operand, and after it the table. pick<o> is the row that the index
  * tensor selects, and the address of the table begins at this row. m<o> or k<o> is true if the table has the row. Elements of a row that
- * the table does not have are 0, and its index is reported as a fault. Items that walk prefetch the row of the index PICKS_AHEAD positions
- * later, as gather.cl does. */
+ * the table does not have are 0, and the index of this row is reported as a fault. If wi_device_profile.item_walks is true, an item also
+ * prefetches the row of the index PICKS_AHEAD positions later, as gather.cl does. */
 #include "plan/emit/expression.h"
 #include <stdio.h>
 

@@ -71,7 +71,8 @@ static const char *writers_of(const wi_request *request, const weft_tensor *vari
     return text;
 }
 
-/* Updates write ranges of all parameters, and of optimizer states, which have no names. b begins within a. */
+/* Returns an error that names the variable that both assignments write. An update by an optimizer (is_update) writes a range of the flat
+ * tensor of all parameters, or of an optimizer state; these have no names. The range of b begins inside the range of a. */
 static weft_status fail_writers(const wi_request *request, const written *a, const written *b) {
     if (is_update(a) && is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,

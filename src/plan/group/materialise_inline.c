@@ -65,8 +65,8 @@ static void add_operations(inliner *own, const weft_tensor *node) {
     own->arithmetic += own->points * operations_of(node, &device->prices) / peak;
 }
 
-/* The time of memory traffic or of arithmetic, whichever is longer. The step's loop over its space takes time for memory anyway, which
- * the arithmetic may use without cost. */
+/* The time of memory traffic or of arithmetic, whichever is longer. The step reads or writes memory for each point of its space anyway;
+ * arithmetic that takes no longer than this costs nothing. */
 static double seconds_of(const inliner *own) {
     const double walk = own->points * sizeof(float) / device_of(own)->bandwidth;
     return fmax(own->memory, own->arithmetic - walk);
@@ -101,8 +101,8 @@ static bool add_read(inliner *own, const wi_value *value) {
 
 static bool add_node(inliner *own, const weft_tensor *node);
 
-/* The value's step would write it, and this step would read it. The time of the write is divided among all readers that are still to
- * come. */
+/* Adds the time for storing the value in its step and reading the value in this step. The time of the write is divided among all readers
+ * that are still to come. */
 static bool store(inliner *own, int index) {
     const wi_value *value = &own->partition->values[index];
     if (own->store_count == WI_MAX_INLINE_OPERANDS || !wi_may_store(own->partition, index)) return false;
@@ -120,7 +120,8 @@ static bool note(inliner *own, int index) {
     return true;
 }
 
-/* An input that is a member of another step and not stored: chooses the faster of storing it and computing it here. */
+/* For an input that is a member of another step and not stored yet: adds the time of storing the input or of computing it in this step,
+ * whichever is faster. */
 static bool add_member(inliner *own, int index) {
     const weft_tensor *node = own->partition->values[index].node;
     inliner stored = *own, computed = *own;

@@ -30,7 +30,7 @@ struct wi_selection;                          /* kernels/candidates.h */
 typedef enum wi_storage_kind {
     WI_STORAGE_ARENA, /* an intermediate value */
     WI_STORAGE_INPUT, /* an input of the plan; each has its own buffer */
-    WI_STORAGE_BLOCK  /* parameters or a state, in memory of the graph */
+    WI_STORAGE_BLOCK  /* a block (wi_block): memory of the graph that has parameters or a state */
 } wi_storage_kind;
 
 typedef struct wi_storage {
@@ -129,7 +129,7 @@ enum {
      * members again. */
     WI_MAX_CHAIN = 6,
     WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
-    WI_MAX_INPUTS = 14,   /* inputs of a kernel, as long as its outputs are not known */
+    WI_MAX_INPUTS = 14,   /* inputs of a kernel, while the partition may still add outputs to the step */
     /* The most operands of an inline value. A map of three such values can always begin a step. */
     WI_MAX_INLINE_OPERANDS = 6
 };
@@ -145,20 +145,21 @@ typedef enum wi_step_kind {
 typedef struct wi_step {
     int index; /* in the order of execution */
     wi_step_kind kind;
-    int device;       /* device index; TRANSFER: of the copy */
+    int device;       /* device index; TRANSFER: the device to which the step copies */
     wi_shape shape;   /* LOOP: the index space before axes are merged; PRODUCT: the result */
     wi_extent extent; /* of `shape` */
     uint32_t reduced; /* LOOP: bit i is set if axis i is reduced */
     int members[WI_MAX_MEMBERS];
     int member_count;
-    int input_count; /* upper bound of the distinct values that are read */
-    bool only_moves;
+    int input_count;               /* upper bound of the distinct values that are read */
+    bool only_moves;               /* the step was created only to copy a stored value */
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values of the inputs; in a matrix product A and B */
     wi_gemm_shape gemm;            /* PRODUCT: the sizes and strides of the contraction */
     /* PRODUCT: the step sums rows by segments. Each segment belongs to one row of a table (partition_rows.c). */
     bool by_segments;
-    /* by_segments: the space in which the rows to be added are computed; its last axis is the columns of a row. `computed` is the value
-     * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
+    /* by_segments: `source_extent` is the space in which the rows to be added are computed; its last axis is the columns of a row.
+     * sources[1] is the segments. If `computed` is -1, sources[0] is the stored rows. Otherwise the step itself computes the rows, `computed`
+     * is their value, and sources[0] is the segments, too. */
     wi_extent source_extent;
     int computed;
     const struct wi_selection
@@ -183,15 +184,16 @@ typedef struct wi_partition {
     size_t assignment_count, assignment_capacity;
     const wi_sizes *sizes[WI_KNOWN_SIZES]; /* a cache of sizes, by a hash of the shape */
     int *output_values;                    /* by output: its value; -1: the output is an assignment */
-    /* By device index: the storage of the fault slots; -1: no step of the device reports faults. */
+    /* By device index: the storage of the fault slots, integers through which kernels report faults (run/faults.c); -1: no step of the device
+     * reports faults. */
     int faults[WI_MAX_DEVICES];
-    int fault_count;               /* slots; a slot has the same number on all devices */
+    int fault_count;               /* number of fault slots; a slot has the same number on all devices */
     struct wi_key_map *selections; /* the selections of select.c, by site */
     bool *assigned;                /* by block of the graph: the plan writes to the block */
-    int device;  /* device index of the node that is taken: new steps and storages are there */
+    int device;  /* device index of new steps and storages: that of the node that is being processed */
     bool draws;  /* the plan computes random numbers */
     bool trains; /* the plan assigns to parameters */
-    /* Bit i is set if the plan uses clock i of the graph, which each run advances. */
+    /* Bit i is set if the plan uses clock i of the graph (wi_clock). Each run of the plan advances these clocks. */
     uint64_t clocks;
 } wi_partition;
 
@@ -248,8 +250,8 @@ void wi_key_add_site(struct wi_key_map *map, const wi_device *device, const wi_k
 /* PRODUCT steps: can the epilogue address the operand as (batch, row, column)? *merged gets its strides, broadcast to the result. */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
-/* The number of which a generator is a function, as a layout: for most generators the index of the element in row-major order, for a
- * coordinate the index along one axis. */
+/* A generator computes each element from a number: most generators from the row-major index of the element, a coordinate from the index along
+ * one axis. Returns the layout whose addresses are these numbers. */
 wi_layout wi_generator_layout(const weft_tensor *generator, const wi_extent *extent);
 /* PRODUCT steps: can the epilogue compute the generator from (batch, row, column)? */
 bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft_tensor *generator);
@@ -267,7 +269,7 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
 void wi_add_member(wi_partition *p, int step, int value);
 /* Makes the value inline: each reader computes `expression`, from at most that number of operands. */
 void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
-/* Gives the value this storage, which no step fills as a member. storage -1: an assignment, whose memory nothing reads. */
+/* Gives the value the state WI_VALUE_MEMORY and this storage. storage -1: the value is an assignment, whose memory nothing reads. */
 void wi_make_stored(wi_partition *p, int value, int storage);
 /* Makes the value a view of the memory of `viewed`, which is a stored value or itself a view. Does not set the layout. */
 void wi_make_view(wi_partition *p, int value, int viewed);
@@ -276,10 +278,11 @@ bool wi_is_uniform_inline(const wi_value *value);
 weft_status wi_give_memory(wi_partition *p, int value);
 /* Reserves a fault slot for the code that computes the value, on `count` devices from index `first`. */
 weft_status wi_take_fault(wi_partition *p, int value, int first, int count);
-/* Adds a step that copies or computes the value `from` into a new storage (`storage` -1, `layout` ignored), or into `storage` with
- * `layout`. */
+/* Adds a step that copies the value `from`, or computes it if it is inline, and stores the result *copy: in `storage` with `layout`, or, if
+ * `storage` is -1 and `layout` NULL, in a new storage in row-major order. */
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy);
-/* Replaces *value by a value in memory, which stores *value if that is inline. A member gets a storage. */
+/* Makes sure that *value is in memory. A member gets a storage. If *value is inline, *value becomes the number of another value, which a step
+ * stores; all callers on one device share this value. */
 weft_status wi_in_memory(wi_partition *p, int *value);
 /* Replaces *value, a value in memory, by a row-major copy unless it is row-major itself. All callers share one copy. */
 weft_status wi_contiguous(wi_partition *p, int *value);
@@ -310,7 +313,8 @@ weft_status wi_read_from(wi_partition *p, int value, int step);
 /* ---- partition_unread.c; for improve/, too ---- */
 weft_status wi_drop_unread(wi_partition *p);
 
-/* Each takes one node, chosen by the kind of its op. `value` is the node's value, `at` the node's place in the order. */
+/* Each function gives the value of one node its state, and a step if one computes the value. partition_nodes.c chooses the function by the kind
+ * of the node's op. `value` is the node's value, `at` the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);
 weft_status wi_take_generator(wi_partition *p, int value);
 weft_status wi_take_view(wi_partition *p, int value);

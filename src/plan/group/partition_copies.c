@@ -35,7 +35,7 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     return wi_lay_value(p, *copy, layout);
 }
 
-/* A step is added that stores the inline value. The value stays inline for the steps that read it before. */
+/* Adds a step that stores the inline value in a new value. Steps that were created earlier still compute the inline value themselves. */
 weft_status wi_in_memory(wi_partition *p, int *index) {
     if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
     int stored_as = p->values[*index].stored_as;

@@ -29,8 +29,8 @@ static wi_shape row_shape(const wi_step *step) {
     return shape;
 }
 
-/* A member computed after a reduction needs another sweep over the row, by the same worker. That is fast enough for many rows or short
- * rows. If a row is a column in memory, reading it again is fast only if the data still is in a near cache. */
+/* A member computed after a reduction needs another sweep over the row, by the item or group that has reduced the row. That is fast enough
+ * for many rows or short rows. If a row is a column in memory, reading it again is fast only if the data still is in a near cache. */
 static bool rows_may_be_read_twice(const wi_step *step) {
     int64_t rows = 1, row = 1;
     bool columns = false;
@@ -98,8 +98,8 @@ static int times_read(const wi_partition *p, const weft_tensor *node, int value)
     return count;
 }
 
-/* Upper bound of the step's outputs after the node has joined (NULL: without a node): members that are stored, and members that steps
- * outside may still need stored; and one for the node. */
+/* An upper bound of the step's outputs after the node (may be NULL) has joined the step. It counts each member that is stored or still has
+ * readers outside of the step, for which it may have to be stored, and one output for the node. */
 static int possible_outputs(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     int count = 1;
     for (int m = 0; m < step->member_count; m++) {
@@ -174,7 +174,8 @@ static bool map_joins(
     return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
 }
 
-/* Stores inputs that other steps compute, or lets this step compute them again. Inputs in this step have one reader less outside. */
+/* Stores inputs that other steps compute, or lets this step compute them again. An input that is a member of this step has one reader fewer
+ * outside of the step. */
 static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step, int operands) {
     p->steps[step]->input_count += operands;
     for (int i = 0; i < node->input_count; i++) {
@@ -250,7 +251,7 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
 
 /* ---- reductions ---- */
 
-/* `reduced` does not tell: an argmax over axes of size 1 reduces no axis. */
+/* step->reduced does not show this, because an argmax over axes of size 1 reduces no axis. */
 static bool has_reductions(const wi_partition *p, const wi_step *step) {
     for (int m = 0; m < step->member_count; m++)
         if (p->values[step->members[m]].node->op->kind == WI_REDUCE) return true;

@@ -28,7 +28,7 @@ typedef struct picker {
 
 /* ---- rows and columns of a view ---- */
 
-/* Does the view have each of the rows once, and only elements inside of rows? The readers report indices out of range, so every row must be
+/* Does the view contain each row exactly once, and do its columns stay inside the row? The readers report indices out of range, so every row must be
  * read. */
 static bool covers_rows(const picker *c, const wi_value *view) {
     const int64_t count = c->p->values[c->rows].extent->dims[0].general;

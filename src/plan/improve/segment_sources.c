@@ -47,8 +47,8 @@ static bool is_read_once(const pair *c) {
     return node == made && p->order->readers[wi_place_of(p->order, node)] == 1;
 }
 
-/* Do the loop's operands still have their values when the step of the sum runs? Not if an operand is in memory of a variable, which the
- * plan may have assigned by then, and of which the step of the sum itself may write rows. */
+/* Do the loop's operands still have their values when the step of the sum runs? Not if an operand is in memory of a variable: the
+ * plan may have assigned the variable by then, and the step of the sum itself may write rows of it. */
 static bool reads_stay(const pair *c, const wi_loop *loop) {
     for (int o = 0; o < loop->operand_count; o++) {
         const wi_operand *const operand = &loop->operands[o];

@@ -28,7 +28,7 @@ static const wi_operand *find_output(const wi_loop *loop, int value) {
     return output;
 }
 
-/* True if the operand is in another storage, or reads exactly the elements that the output overwrites, with the same strides. */
+/* True if the operand is no input in `storage`, or reads exactly the elements that the output overwrites, with the same strides. */
 static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_operand *operand,
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
@@ -53,8 +53,8 @@ static bool replaces_parts(const wi_partition *p, const wi_step *step, int varia
            wi_layout_is_contiguous(own->layout, own->extent);
 }
 
-/* Can the step write the new value over the old one? Only if an old element is read by no other work-item than the one that overwrites
- * it, and before that. */
+/* Can the step write the new value over the old one? Only if each old element is read by no other work-item than the one that
+ * overwrites the element, and is read before it is overwritten. */
 static bool writes_over(
     const wi_partition *p, const wi_loop *loop, const wi_assignment *assignment, int storage) {
     const wi_step *step = loop->step;
@@ -209,7 +209,7 @@ static weft_status settle(
 
 /* ---- tables of which a step writes some rows ---- */
 
-/* Moves the last step before the step with number `to`. */
+/* Moves the plan's last step to number `to`. The step that had this number, and all later steps, come after it. */
 static void move_last(wi_partition *p, wi_loops *loops, int to) {
     const int from = (int)p->step_count - 1;
     wi_step *const step = p->steps[from];

@@ -52,7 +52,8 @@ static weft_status stretch(
     return WEFT_OK;
 }
 
-/* Two operands for a gathered view: the index tensor, along the dimensions that select a row, and the table, along those inside a row. */
+/* Adds two operands for a gathered view: the index tensor, which varies along the dimensions that select a row, and the table, which varies
+ * along the dimensions inside a row. */
 static weft_status add_pick(const finder *f, int index) {
     const wi_value *const value = &f->p->values[index];
     const wi_pick *const pick = value->memory.pick;
@@ -73,7 +74,8 @@ static weft_status add_pick(const finder *f, int index) {
 }
 
 /* A step that sums rows by segments has the space (rows of the table, segments, columns), in which the table varies along the first
- * dimension. The strides of the table are those of (rows, columns), so that its row stride stands at the second dimension and moves. */
+ * dimension. A table has the shape (rows, columns), so its row stride is first found at the second dimension, and is then moved to the
+ * first. */
 static weft_status add_memory(const finder *f, int index, bool is_output) {
     const wi_value *value = &f->p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
@@ -86,7 +88,7 @@ static weft_status add_memory(const finder *f, int index, bool is_output) {
     return add_operand(f, operand);
 }
 
-/* The memory that a padded read reads. Its padded axes are never of size 1, so broadcasting to the space keeps their strides. */
+/* Adds the memory that a padded read reads. Its padded axes are never of size 1, so broadcasting to the space keeps their strides. */
 static weft_status add_padded(const finder *f, const weft_tensor *node) {
     const wi_value *input = wi_value_of_node(f->p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, f->p->request->batch);
@@ -112,8 +114,8 @@ static weft_status add_padded(const finder *f, const weft_tensor *node) {
 
 static weft_status add_input(const finder *f, const wi_value *input);
 
-/* Follows inline values to the memory and generators that they read. Each has few operands (WI_MAX_INLINE_OPERANDS), so this takes
- * little time. */
+/* Follows inline values to the memory and generators that they read. An inline value has at most WI_MAX_INLINE_OPERANDS
+ * operands, so this takes little time. */
 static weft_status add_generator(const finder *f, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return WEFT_OK;
     if (expression->op->reads_padded) return add_padded(f, expression);
@@ -177,7 +179,7 @@ static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
-/* The operands of the rows that a sum by segments adds up: stored, or computed by the step. */
+/* Adds the operands from which a sum by segments gets its rows: the stored rows, or what the step reads to compute the rows. */
 static weft_status add_source(const wi_partition *p, wi_loop *loop) {
     const finder f = {p, loop, true};
     const wi_step *const step = loop->step;

@@ -24,7 +24,8 @@ static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_val
     return sweep;
 }
 
-/* With long rows, and not too many, the reduction can be split among work-items; a second kernel combines the partial results. */
+/* If the rows are long and not too many, the reduction can be split among work-items, whose partial results are then joined or
+ * combined. */
 static bool worth_splitting(const wi_loop *loop) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < loop->space.rank; i++) {
@@ -113,7 +114,8 @@ static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
            wi_formula_calls(value->node->op->float_formula);
 }
 
-/* A reduction of this sweep and a later sweep need the member, and no later sweep reads other memory along a row. */
+/* Is the member needed by a reduction of the sweep that computes the member, and by a later sweep, and does no later sweep read other memory
+ * along a row? */
 static bool is_worth_staging(const wi_loops *loops, const wi_loop *loop, int index) {
     const wi_partition *p = loops->partition;
     const int sweep = loops->sweep[index];
@@ -142,7 +144,7 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
     return !reduces || loops->sweep[output->value] == loop->sweeps - 1;
 }
 
-/* For example the exponentials of a softmax. */
+/* An example of a staged member is the exponential of a softmax. */
 void wi_find_staged(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
     const wi_loop_profile *profile = &wi_step_device(loops->partition, step)->profile.loops;

@@ -123,7 +123,7 @@ static void product_space(wi_loop *loop) {
     for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
 }
 
-/* All dimensions of the step. For a kernel op they are not merged. */
+/* Gives the space all dimensions of the step. Those of a kernel op are not merged afterwards. */
 static void whole_space(wi_loop *loop) {
     const wi_step *step = loop->step;
     loop->space.rank = step->extent.rank;

@@ -49,7 +49,7 @@ typedef struct wi_loop {
     wi_operand *operands;
     int operand_count;
     int sweeps;     /* sweeps over the space; more than one if a reduction depends on another */
-    bool may_split; /* one reduction that can be split among work-items */
+    bool may_split; /* the reduction may be split among work-items: it has one sweep, and its rows are long */
     /* The member that a sweep computes and later sweeps read back, and the output operand in whose memory the sweep stages it. Later
      * sweeps read no other memory along a row. -1: none. */
     int staged, staging;
@@ -63,7 +63,7 @@ typedef struct wi_loops {
     wi_operand *room; /* operands of the loop that is being created */
 } wi_loops;
 
-/* Also decides where the partition's assignments are done, which may add steps. */
+/* Also decides whether each assignment is done in place or by a copy step, which is then added to the partition. */
 weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops);
 
 /* ---- for later passes ---- */
@@ -79,7 +79,8 @@ int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
 /* The operand that reads the value to compute the rows that a sum by segments adds up; -1: none. */
 int wi_source_operand(const wi_loop *loop, int value);
 /* Does the step write each element of the output after all its reads of the inputs at that element, so that the output may overwrite an
- * input? In a loop with reductions, only an output with an element for every point, written in the last sweep. */
+ * input? In a loop with reductions, this is true only of an output that has an element for every point and that the last sweep
+ * writes. */
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output);
 /* Elements that an item of a map computes together, or that an epilogue gets together: a quad, or 1. Always 1 on devices where an item
  * walks through a range of elements. */

@@ -23,8 +23,8 @@ typedef struct wi_node_order {
     weft_tensor **roots;
     size_t root_count;
     const weft_tensor *in_training, *names_it; /* as in wi_rewrite */
-    /* Tensors of the caller that the first output_count roots compute: those of the request, and an output that is divided once for each
-     * of its parts or pieces. */
+    /* By root, for the first output_count roots: the output of the request that the root computes. An output that is divided stands here once
+     * for each of its parts or pieces. */
     weft_tensor *const *outputs;
     size_t output_count;
     /* By root: the root is the next part of the output of the root before it; NULL: no output is divided. */
@@ -44,7 +44,7 @@ typedef struct wi_node_order {
      * computed in the space of the last map of a chain. */
     int64_t *widest;
     weft_dtype *formats; /* by place: the format in memory; arithmetic uses the node's dtype */
-    /* By place: a contraction or kernel op that must multiply in f32, because it reads a result of weft_keep_f32; NULL: no node must. */
+    /* By place: the node is a contraction or kernel op that must multiply in f32, because it reads a result of weft_keep_f32; NULL: no node must. */
     bool *kept;
     /* By node id: the device index; NULL: the plan has one device. Generators and views are on the device of their readers. */
     int *device;

@@ -114,7 +114,7 @@ static weft_tensor **image_at(const spread *s, const weft_tensor *node, int devi
     return &s->images[(size_t)node->id * (size_t)s->request->devices.count + (size_t)device];
 }
 
-/* The replacement on the device of a node that has been visited. */
+/* Returns the replacement, on `device`, of a node that has been visited: if there is none yet, a transfer from the node's home. */
 static weft_tensor *image_on(const spread *s, weft_tensor *node, int device) {
     weft_tensor **image = image_at(s, node, device);
     const wi_attributes attributes = {.transfer = {.device = device}};

@@ -113,7 +113,8 @@ static bool reads_examples(const wi_batching *c, const weft_tensor *y) {
     return false;
 }
 
-/* The axis of the result for an axis of an input; an input of another rank is an index, whose axes lie along `along`. */
+/* The axis of the result for an axis of an input; an input of another rank is an index tensor, whose axes correspond to
+ * the axis `along` of the result. */
 static int axis_in_result(const weft_tensor *y, int input, int axis, int along) {
     return y->inputs[input]->shape.rank == y->shape.rank ? axis : along;
 }
@@ -156,7 +157,7 @@ static wi_way way_of_reduction(const wi_batching *c, const weft_tensor *y) {
     return wi_combiner_of(y->op) ? WI_COMBINED : WI_WHOLE;
 }
 
-/* Does the op leave this axis as it is, index by index? */
+/* Does each index of this axis of the result depend only on the same index of the inputs? */
 static bool is_beside(const weft_tensor *y, int axis) {
     if (y->op->reads_padded) return y->attributes->padding.mode[axis] == WI_PADDING_NONE;
     if (y->op == &wi_op_slice) return y->attributes->slice.axis != axis;

@@ -23,7 +23,7 @@ typedef struct format_search {
     bool *flows;   /* by place: depends on a contraction */
     bool *precise; /* by place: depends on an exponential or a logarithm, without a contraction between */
     bool *kept;    /* by place: a result of weft_keep_f32, or a view of one */
-    /* By place: maps alone lead from here to an exponential or a logarithm, and no kernel reads the value. */
+    /* By place: only maps are between the node and an exponential or a logarithm, and no kernel reads the value. */
     bool *logits;
     bool *wide; /* by representative: keeps the node's dtype */
 } format_search;
@@ -42,7 +42,7 @@ static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) 
     s->group[representative(s, a)] = representative(s, b);
 }
 
-/* Has the shape more than one element for each example of a batch? */
+/* Does the shape have more than one element for each example of a batch? */
 static bool has_numbers_of_examples(const wi_shape *shape) {
     int64_t coefficient;
     int power;

@@ -11,11 +11,11 @@ enum { WI_NO_EXAMPLES = -1, WI_SEVERAL = -2 };
 typedef struct wi_batched_image {
     weft_tensor *whole;  /* computes all examples; NULL: not created yet */
     weft_tensor **parts; /* by micro-batch; NULL: the node is not divided */
-    int axis;            /* the axis of the examples, WI_NO_EXAMPLES or WI_SEVERAL */
+    int axis;            /* axis of the examples; WI_NO_EXAMPLES: none; WI_SEVERAL: no single axis */
     /* How often the sequence of all examples is repeated along the axis: `steps` in (steps · batch, ...), 1 in (batch, ...). 0: unknown. */
     int64_t outer;
-    /* The packed result (wi_op.section_row) that the node is, or of which it is a slice that begins at `start` elements for each
-     * example. NULL: neither. */
+    /* The packed result (wi_op.section_row) that the node itself is, or of which the node is a slice; NULL: neither. `start`: where the slice
+     * begins, in elements for each example. */
     const weft_tensor *flat;
     int64_t start;
 } wi_batched_image;

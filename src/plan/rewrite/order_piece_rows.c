@@ -16,7 +16,8 @@ static bool adds_up_rows(const weft_tensor *y) {
     return y->op == &wi_op_index_sum || y->op == &wi_op_scatter_sum;
 }
 
-/* An index_copy without skipped rows must let the last of several equal indices win. Kernels that skip rows do not guarantee that. */
+/* Can the op write the rows of each piece separately, and skip the rows of other pieces? An index_copy without skipped rows cannot: the last of
+ * several equal indices must win, and kernels that skip rows do not guarantee this. */
 static bool replaces_rows(const weft_tensor *y) {
     return y->op == &wi_op_segment_copy || (y->op == &wi_op_index_copy && y->attributes->index.skips);
 }
@@ -82,7 +83,7 @@ static weft_tensor *node_of_piece(
 
 /* ---- pieces along the axis that the index selects from ---- */
 
-/* Selects the rows of the result that come from the piece; broadcasts to the result. */
+/* Creates a mask, true for the rows of the result that come from the piece. The mask can be broadcast to the result. */
 static weft_tensor *rows_within(const weft_tensor *y, const rows *r, const wi_cut *cut, int piece) {
     weft_tensor *const inside = within(r->index, cut->at[piece], cut->at[piece + 1]);
     int64_t dims[WEFT_MAX_RANK];
@@ -91,7 +92,8 @@ static weft_tensor *rows_within(const weft_tensor *y, const rows *r, const wi_cu
     return weft_reshape_shape(inside, y->shape.rank, dims);
 }
 
-/* Only segment_select skips rows. A forward pass must also read the rows of tokens that have no gradient. */
+/* Only segment_select leaves out rows of the index `skipped` (wi_index_attributes), which have no gradient. The other ops must read these
+ * rows, because the forward pass uses them. */
 static weft_status read_rows(const wi_piecing *c, const weft_tensor *y, wi_piece_image *own) {
     static const wi_index_attributes none = {0};
     const wi_piece_image *const table = wi_piece_image_of(c, y->inputs[0]);

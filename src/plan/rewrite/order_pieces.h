@@ -26,7 +26,8 @@ typedef struct wi_piecing {
     wi_piece_image *images; /* by place in the order */
     wi_cut *wanted;         /* by place: the cut that the readers of the node need */
     size_t largest;         /* bytes of the device's largest buffer */
-    weft_status *status;    /* the first failure that the graph does not record */
+    /* The first failure that is not a failure to create a node; the graph records those. */
+    weft_status *status;
 } wi_piecing;
 
 static inline wi_piece_image *wi_piece_image_of(const wi_piecing *c, const weft_tensor *node) {

@@ -49,8 +49,8 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-/* Scratch memory that a fixed launch fills for all runs is one place, the rest is another; `elements` counts through both. If there is
- * no rest, an argument of no bytes points to the end of the fixed place. */
+/* The scratch memory that a fixed launch fills for all runs is one place, and the rest of the scratch memory is another. `elements` is an offset
+ * in both places together, the fixed one first. If there is no rest, an argument of no bytes points to the end of the fixed place. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_placement *placement = b->launches->memory->placement;
     const size_t bytes = (size_t)elements * size,
@@ -102,7 +102,7 @@ static void set_pick(wi_binder *b, const wi_pick *pick) {
     set_int(b, pick->skipped);
 }
 
-/* Is `a` of the argument the number of an operand? */
+/* Is the field `a` of an argument of this kind the number of an operand? */
 static bool of_operand(wi_argument_kind kind) {
     return kind == WI_ARGUMENT_BUFFER || kind == WI_ARGUMENT_OFFSET || kind == WI_ARGUMENT_STRIDE ||
            kind == WI_ARGUMENT_PADDING || kind == WI_ARGUMENT_PICK;

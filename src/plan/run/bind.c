@@ -28,7 +28,7 @@ weft_status wi_plan_rebind(weft_plan *plan, int place) {
 
 /* ---- the plan's memory ---- */
 
-/* If the output is in an input's memory, the input is never written to its second buffer from now on. */
+/* If the value is in an input's memory, the input is never written to its spare buffer from now on. */
 static void show_memory(weft_plan *plan, const wi_value *value) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
@@ -42,7 +42,7 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
     WI_TRY(wi_plan_find_value(plan, "weft_plan_memory", output, true, &value));
     *memory = wi_plan_memory_of(plan, value, offset);
     show_memory(plan, value);
-    /* The embedder may write it without a call. */
+    /* The embedding program may write to the input's memory without calling Weft. */
     if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true;
     return WEFT_OK;
 }

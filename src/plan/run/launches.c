@@ -178,14 +178,14 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (!wi_is_split(step, own))
         return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
             own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);
-    /* On devices where items walk, an item computes one split; on others splits are the second dimension of the launch. */
+    /* If item_walks is true, `items` counts an item for each split; otherwise splits are the second dimension of the launch. */
     const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[WI_WORK_SPLITS];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
-/* An upper bound of the arguments of a launch that are bound, and of those that change. */
+/* An upper bound of the number of bound arguments of a launch, and of the number of changing ones. */
 static size_t most_bound_arguments(const wi_code *code) {
     int64_t most = 0;
     for (size_t i = 0; i < code->loops->partition->step_count; i++) {
@@ -193,7 +193,7 @@ static size_t most_bound_arguments(const wi_code *code) {
         most = wi_max64(most, own->whole.argument_count);
         most = wi_max64(wi_max64(most, own->partial.argument_count), own->combine.argument_count);
     }
-    /* A launch of a template has the template's arguments, too; memory is two of them. */
+    /* A launch of a template also has the arguments of the template. A memory argument has two records: buffer and offset. */
     return (size_t)most + 2 * WI_KERNEL_ARGUMENTS;
 }
 

@@ -36,13 +36,13 @@ typedef struct wi_plan_memory {
     wi_buffer *chunks;   /* by chunk: the buffers of the arena */
     size_t spare_bytes;  /* bytes of all spare buffers */
     wi_plan_share shares[WI_MAX_DEVICES];
-    bool created; /* the plan was created; the buffer pool keeps its memory for a later plan */
+    bool created; /* no pass failed, so that the buffer pool may keep the plan's memory for a later plan */
 } wi_plan_memory;
 
 typedef struct wi_location {
     cl_mem memory;
     size_t offset; /* bytes */
-    /* The place of the input that contains it, which can be bound to other memory; -1: no input. */
+    /* The place of the input to which the memory belongs, and which can be bound to other memory; -1: the memory belongs to no input. */
     int input;
 } wi_location;
 
@@ -79,7 +79,9 @@ typedef struct wi_plan_launch {
     int argument_count;
     wi_bound_argument *changing; /* arguments of kind SCALAR, DRAWS, ITERATION */
     int changing_count;
-    int64_t iterations; /* repetitions of this launch and the next ones together; 0: no repetition */
+    /* How often a run repeats a group of launches: this one and those that follow, launches_per_iteration in all. 0: the launch runs once, or is
+     * not the first of its group. */
+    int64_t iterations;
     int launches_per_iteration;
     wi_bound_argument *bound; /* arguments with addresses in inputs */
     int bound_count;
@@ -96,7 +98,7 @@ typedef struct wi_launches {
     size_t new_kernels; /* launches with first_use; 0 after the first run */
     /* Arguments of the launch that is being created: first those in `bound`, then those in `changing`. */
     wi_bound_argument *room;
-    size_t half; /* elements of `room` for either kind */
+    size_t half; /* elements of `room` for `bound`, and as many for `changing` */
 } wi_launches;
 
 /* Creates all launches. Returns an error of the driver or of memory; then the caller clears `launches` and may try again. */

@@ -1,8 +1,8 @@
 /* Finds the programs of a plan. Pieces that a known program contains are taken from that program. All other pieces become one new
  * program, or two if some compute quads, because WEFT_LANES then differs.
  *
- * A choice that depends on the batch size therefore compiles only the kernel that changes, and a plan for inference reuses pieces of a
- * plan for training. A cold start still compiles a single program, because beginning a program takes long. The new pieces depend on the
+ * A plan with another batch size therefore compiles only the kernels that differ, and a plan for inference reuses pieces of a plan for
+ * training. A cold start still compiles a single program, because beginning a program takes long. The new pieces depend on the
  * plans created before; the cache on disk finds programs by piece. */
 #include "cl/device_progress.h"
 #include "cl/kernel_source.h"
@@ -70,7 +70,7 @@ static bool is_missing(const search *s, size_t piece) {
     return s->needed[piece] && !s->programs[piece];
 }
 
-/* Is the piece missing, and of the program with quads (WI_NEEDS_QUADS) or without (0)? */
+/* Must the piece be compiled, as part of the new program with quads (`quads` is WI_NEEDS_QUADS) or of the one without (0)? */
 static bool belongs(const search *s, size_t piece, unsigned quads) {
     return is_missing(s, piece) && (s->code->pieces[piece].needs & WI_NEEDS_QUADS) == quads;
 }

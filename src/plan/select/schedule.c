@@ -95,8 +95,8 @@ static int64_t whole_groups(int64_t items, int64_t group) {
 }
 
 /* Splits of a reduction of columns. If the launch joins the splits, there are enough items for all units, but no item has fewer than
- * least_rounds elements. If a second launch combines the splits, there are fewer and longer ones, because an item of that launch loads the
- * partial results one after the other. */
+ * least_rounds elements. If a second launch combines the splits, the splits are fewer and longer, because an item of the second launch
+ * loads the partial results one after the other. */
 static int64_t column_splits(const cutter *c) {
     const sizes *s = &c->s;
     const wi_loop_profile *profile = &c->device->loops;

@@ -7,11 +7,11 @@
 
 /* The numbers that describe the division of a loop's work (code_loop.c): w0, w1, ... in kernels. */
 enum {
-    WI_WORK_RESULTS, /* or rows; if an item computes several elements: items */
-    WI_WORK_ROWS,    /* rows of an item; if an item computes several elements: items of a row */
+    WI_WORK_RESULTS, /* results (in a map, elements); if an item computes several elements: items */
+    WI_WORK_ROWS,    /* rows that an item computes; if an item computes several elements: items in each row */
     WI_WORK_SPANS,   /* ranges of columns into which a row is divided */
-    WI_WORK_SPAN,    /* elements of a span */
-    WI_WORK_SPLITS,
+    WI_WORK_SPAN,    /* elements of such a range */
+    WI_WORK_SPLITS,  /* splits of a reduction */
     WI_WORK_NUMBERS
 };
 

@@ -14,7 +14,7 @@ typedef struct life {
 typedef struct check {
     const wi_placement *placement;
     const wi_partition *partition;
-    life *lives; /* by place; of the outermost storage in the partition */
+    life *lives; /* by place, but a storage inside another one counts for the outermost (owner_of) */
 } check;
 
 /* The outermost storage that contains this one in the partition. Instances and scratch memory are in no other. */
