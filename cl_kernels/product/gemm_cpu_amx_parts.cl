@@ -175,7 +175,8 @@ static inline void WEFT_NAME(copy)(float16 *panel, __global const WEFT_OF_B(WEFT
     }
 }
 
-/* sum, four tiles, (+)= `rows` rows of A times a panel from `copy`, by multiply-adds. `(+)=` means `=` if `first`, otherwise `+=`.
+/* Multiplies `rows` rows of A by a panel that `copy` has written, by multiply-adds. The four tiles `sum` become the product if `first`;
+ * otherwise the product is added to them.
  * Rows past the last one compute the last row again. */
 static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_) * l, const float16 *panel,
     int rows, int depth, bool first, long l_row, long l_column) {

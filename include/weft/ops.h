@@ -197,9 +197,9 @@ WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axe
 /* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (which wraps around) ----
  * Sums and products of floats are compensated (products also store an exponent), so that results for any length are as
  * accurate as if they were computed with twice the precision of f32 and then rounded. NaN propagates to all later
- * elements. */
+ * elements. The gradient of a product is right at zeros, too. */
 WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis);  /* y[j] = x[0] + ... + x[j] */
-WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; also with zeros */
+WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j] */
 /* exclusive: y[j] does not include x[j], so that the first y is 0 (sum) or 1 (product). reverse: from the last element
  * to the first. */
 WEFT_API weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse);

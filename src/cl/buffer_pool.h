@@ -39,7 +39,7 @@ typedef struct wi_buffer_pool {
 weft_status wi_buffer_pool_open(wi_device *device, size_t limit); /* bytes; 0: no limit */
 void wi_buffer_pool_close(wi_device *device);
 
-/* Takes the smallest pooled buffer of at least `bytes` and at most bytes + most bytes; false: there is none. */
+/* Takes the smallest pooled buffer that has at least `bytes` bytes, and at most `most` bytes more; false: there is none. */
 bool wi_buffer_pool_take(wi_buffer_pool *pool, wi_buffer *buffer, size_t bytes, size_t most);
 void wi_buffer_pool_add(wi_buffer_pool *pool, const wi_buffer *buffer);
 /* Gives all pooled buffers back to the driver. */

@@ -58,7 +58,7 @@ typedef struct wi_update {
     weft_tensor *decay; /* weight decay, likewise; NULL: none */
     weft_tensor *apply; /* bool, rank 0: this run updates; NULL: every run does */
     /* Of run_count.c, rank 0. */
-    weft_tensor *counts;  /* bool: the run is not empty; NULL: no run is empty */
+    weft_tensor *counts;  /* bool: some example or label counts in this run; NULL: in every run one does */
     weft_tensor *share;   /* with accumulation: 1 / (runs of the window) in its last run, else 0 */
     weft_tensor *skipped; /* number of skipped updates so far; NULL: no update can be skipped */
     weft_tensor *peak; /* with loss scaling, rank 0: the largest magnitude of g before clipping; else NULL */

@@ -1,8 +1,9 @@
-/* Nodes whose inputs the host knows, which the host computes: shapes, as exporters calculate with them, masks and tables.
+/* Constant folding: the host computes nodes whose inputs it knows. Exporters write such nodes to calculate shapes, masks and
+ * tables.
  *
- * A function that computes a node returns NULL without an error if the node is left to its builder: the result has an open
- * size, has too many numbers, or is no number that the host can express. Where a builder could compute a wrong number, the
- * function records an error instead. Arrays are never changed after a node is computed, so that several may share numbers. */
+ * A function that computes a node returns NULL without an error if it leaves the node to the op's builder, which creates nodes
+ * of the graph: the result depends on the batch or the length, has too many numbers, or is no number that the host can express.
+ * If the builder could then compute a wrong number, the function records an error instead. Arrays are never changed after a node is computed, so that several may share numbers. */
 #ifndef WI_ONNX_FOLD_H
 #define WI_ONNX_FOLD_H
 
@@ -96,8 +97,8 @@ bool wi_onnx_is_whole(const wi_onnx_numbers *numbers); /* integers, not bool */
 /* Rounds floats, wraps narrow whole numbers. False, after an error: a whole number is beyond 2^53. */
 bool wi_onnx_settle(wi_onnx_import *network, wi_onnx_node *node, wi_onnx_numbers *numbers);
 
-/* Closed whole numbers of an input, or of an attribute where the input is absent. False: one of them is open, or there are
- * more than the list has room for. */
+/* Writes the whole numbers of an input, or of an attribute if the input is absent, to a list. False: one of them depends on the
+ * batch or the length, or there are more than the list has room for. */
 bool wi_onnx_closed(
     wi_onnx_node *node, const wi_onnx_numbers *known, const char *attribute, wi_onnx_list *list);
 /* The axis `axis` of the attribute or of the number, within the rank; -1 after an error. */

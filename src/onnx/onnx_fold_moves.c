@@ -34,7 +34,7 @@ static wi_onnx_numbers *fold_flatten(wi_onnx_import *n, wi_onnx_node *node, wi_o
     return wi_onnx_reshaped(n, in[0], 2, flat);
 }
 
-/* Marks axes of a list. False: one is not there, or twice. */
+/* Marks the axes that a list names. False: the tensor has no such axis, or the list names an axis twice. */
 static bool mark(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_list *axes, int rank, bool *marked) {
     if (rank > WEFT_MAX_RANK) return wi_onnx_misfit(n, node, "it has too many dimensions");
     for (int i = 0; i < axes->count; i++) {

@@ -175,7 +175,8 @@ static weft_tensor *build_gather_nd(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- writing ---- */
 
-/* The product of all sources that are written to a block is computed as a dense array. */
+/* Multiplies each block of x by all sources that are written to it. The factors are an array (n, blocks, rest...), which has 1 where a
+ * source is written to another block; their product over n multiplies x. */
 static weft_tensor *multiply_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
     enum { MOST = 1 << 24 };

@@ -1,4 +1,4 @@
-/* Reductions of ONNX, scans, and what sorts. */
+/* Operators of ONNX that reduce, scan (CumSum) or sort (TopK). */
 #include "onnx/onnx_types.h"
 #include <string.h>
 

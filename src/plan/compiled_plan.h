@@ -32,7 +32,7 @@ struct weft_plan {
     bool owns_graph;                  /* the plan holds a reference to its graph */
     int references;
     bool compiled;     /* the launches have been created */
-    bool inputs_known; /* each input has been written, or is memory of the embedder */
+    bool inputs_known; /* each input has been written, or is memory that the program bound (weft_plan_bind) */
     /* A second plan that runs after each run of this one (create.c); NULL: none. */
     weft_plan *after;
     /* Records the launches of a run for its profile; NULL: the run is not profiled. */

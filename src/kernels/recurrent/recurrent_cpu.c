@@ -34,8 +34,9 @@ typedef struct work {
     double seconds; /* time of the products of all steps */
     bool whole;     /* does one launch compute all steps? */
     bool helped;    /* does one launch compute all steps, with work-items that share the units? */
-    /* Words of scratch memory, in this order: packed w and wr; counters of helped work-items, or the left matrices of the
-     * engine; what helped work-items leave from one step to the next. */
+    /* Words of scratch memory, in this order: the packed weights w and wr; the counters by which work-items that share the units
+     * wait for each other, or the left operands of the engine's products; the states that these work-items pass from one step to
+     * the next. */
     int64_t packed_both;
     int64_t state;
     int64_t rooms;

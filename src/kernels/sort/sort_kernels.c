@@ -44,8 +44,8 @@ static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return w;
 }
 
-/* A launch that sorts each tile of lines of n elements. It keeps the first `keep` elements of each tile, which are `kept`
- * elements per line. from, to: offsets in scratch memory; -1 means the input for `from`, and the result for `to`. */
+/* A launch that divides each line of n elements into tiles and sorts each tile. It keeps the first `keep` elements of each
+ * tile; all tiles of a line together keep `kept` elements. from, to: offsets in scratch memory; -1 means the input for `from`, and the result for `to`. */
 typedef struct tiles {
     int64_t n, keep, kept, from, to;
 } tiles;

@@ -38,7 +38,7 @@ typedef struct wi_node_order {
     /* By node id / WI_PLACE_CHUNK, then by node id % WI_PLACE_CHUNK: 1 + the place of the node in the order; 0: not in the order. A
      * chunk without a node of the plan is NULL, so that memory depends on the size of the plan and not of the graph. */
     uint32_t **places;
-    /* By place: the number of inputs of ordered nodes, and of outputs, that are this node. */
+    /* By place of a node in the order: how many inputs of ordered nodes, and outputs of the plan, are this node. */
     int *readers;
     /* By place: elements (wi_priced_count) of the largest space in which the node may have to be computed: a map that is inline is
      * computed in the space of the last map of a chain. */

@@ -90,7 +90,8 @@ typedef struct wi_plan_launch {
 typedef struct wi_launches {
     const wi_code *code;
     const wi_plan_memory *memory;
-    struct wi_program **programs; /* by device index and piece; NULL: no launch needs the piece */
+    /* By device index and piece of source text; NULL: no launch needs the piece. */
+    struct wi_program **programs;
     /* By device index and piece: compiled for this plan, and not yet used by a launch. */
     bool *unused;
     wi_plan_launch *launches;
