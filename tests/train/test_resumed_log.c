@@ -23,7 +23,7 @@ typedef struct training {
 static char folder[PATH_ROOM], csv[PATH_ROOM + 8], json[PATH_ROOM + 8];
 
 static bool on_step(void *user, const weft_epoch *state) {
-    static const struct timespec pause = {.tv_nsec = 4000000};
+    static const struct timespec pause = {.tv_nsec = 12000000};
     const training *const t = user;
     if (t->saves) nanosleep(&pause, NULL); /* so that most files are written when the next is due */
     return state->step != t->stop_at;
