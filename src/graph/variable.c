@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bytes of a block from which on it is filled variable by variable. */
+/* A block of so many bytes is filled variable by variable. A smaller one is filled by one write, which leaves the data of
+ * its variables in host memory if the write fails, so that the program can try again. */
 enum { LARGE_BLOCK = 64 << 20 };
 
 static weft_status add_one(weft_graph *graph, size_t bytes, size_t first) {
