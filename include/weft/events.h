@@ -16,7 +16,7 @@
 #ifndef WEFT_EVENTS_H
 #define WEFT_EVENTS_H
 
-#include <weft/image_data.h>
+#include <weft/train.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,11 +67,10 @@ WEFT_API weft_status weft_events_histogram(
 WEFT_API weft_status weft_events_tensor(
     weft_events *events, const char *tag, size_t step, weft_tensor *variable);
 
-/* `images->examples` images as one picture with this many images in a row; columns 0: about as many as rows. One to
- * four channels are grey, grey and alpha, RGB, RGB and alpha. `images->labels` is not read. WEFT_ERROR_SHAPE: the
- * picture has no pixel, or more than 2^26. */
+/* Images as one picture; pixels and options as for weft_image_save_png. The calling thread compresses the picture.
+ * Errors: those of weft_image_save_png. */
 WEFT_API weft_status weft_events_images(
-    weft_events *events, const char *tag, size_t step, const weft_image_block *images, size_t columns);
+    weft_events *events, const char *tag, size_t step, const void *pixels, const weft_png_options *options);
 /* A text, which TensorBoard shows as Markdown and the page as it is. */
 WEFT_API weft_status weft_events_text(weft_events *events, const char *tag, size_t step, const char *text);
 

@@ -29,8 +29,8 @@ typedef struct wi_event_histogram {
 } wi_event_histogram;
 
 typedef struct wi_event_image {
-    int64_t height, width, channels;
-    const unsigned char *pixels; /* (height, width, channels) */
+    const unsigned char *png; /* a whole file */
+    size_t bytes;
 } wi_event_image;
 
 /* Row r of a table of WI_EVENT_THRESHOLDS columns, one for each threshold i / (WI_EVENT_THRESHOLDS - 1). */

@@ -4,14 +4,12 @@
 #include "cl/context.h"
 #include "graph/dtype.h"
 #include "graph/weft_graph.h"
+#include "io/image_grid.h"
 #include "train/event_graph.h"
 #include "train/event_measures.h"
 #include "train/event_queue.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST_PIXELS = 1 << 26 };
 
 struct weft_events {
     weft_context *context;
@@ -164,57 +162,23 @@ weft_status weft_events_text(weft_events *events, const char *tag, size_t step, 
     return put(events, event, event->of.text ? WEFT_OK : WEFT_ERROR_MEMORY);
 }
 
-/* ---- images ---- */
-
-/* Copies image `index` to its place in the picture. */
-static void copy_image(wi_event_image *picture, unsigned char *pixels, const weft_image_block *images,
-    size_t index, size_t columns) {
-    const size_t channels = (size_t)images->channels, height = (size_t)images->height,
-                 width = (size_t)images->width, row = (size_t)picture->width * channels;
-    const unsigned char *const from = images->pixels + index * height * width * channels;
-    unsigned char *const to = pixels + index / columns * height * row + index % columns * width * channels;
-    const bool is_last = images->layout == WEFT_CHANNELS_LAST;
-    for (size_t y = 0; y < height; y++)
-        for (size_t x = 0; x < width; x++)
-            for (size_t c = 0; c < channels; c++)
-                to[y * row + x * channels + c] =
-                    from[is_last ? (y * width + x) * channels + c : (c * height + y) * width + x];
-}
-
-static weft_status check_images(const weft_image_block *images, size_t columns) {
-    const double pixels = (double)images->height * (double)images->width * (double)columns *
-                          ceil((double)images->examples / (double)columns);
-    if (images->channels < 1 || images->channels > WEFT_MAX_IMAGE_CHANNELS || images->height < 1 ||
-        images->width < 1 || pixels < 1 || pixels > MOST_PIXELS)
-        WI_FAIL(WEFT_ERROR_SHAPE,
-            "weft_events_images: %zu images of %lld x %lld pixels and %lld channels in %zu columns, expected "
-            "1 "
-            "to 4 channels and 1 to 2^26 pixels in all",
-            images->examples, (long long)images->height, (long long)images->width,
-            (long long)images->channels, columns);
-    return WEFT_OK;
-}
-
+/* Encodes the images in the calling thread, as a compressed picture takes far less of the queue than its pixels. */
 weft_status weft_events_images(
-    weft_events *events, const char *tag, size_t step, const weft_image_block *images, size_t columns) {
-    WI_TRY(check("weft_events_images", events, tag, images));
-    WI_TRY(check("weft_events_images", events, tag, images->pixels));
-    if (columns == 0) columns = (size_t)ceil(sqrt((double)images->examples));
-    if (columns > images->examples || columns == 0) columns = images->examples ? images->examples : 1;
-    WI_TRY(check_images(images, columns));
-    const size_t rows = (images->examples + columns - 1) / columns;
-    wi_event_image picture = {.height = images->height * (int64_t)rows,
-        .width = images->width * (int64_t)columns,
-        .channels = images->channels};
-    const size_t bytes = (size_t)(picture.height * picture.width * picture.channels);
-    wi_event *const event = new_event(events, WI_EVENT_IMAGE, tag, step, bytes);
-    if (!event) return WEFT_ERROR_MEMORY;
-    unsigned char *const pixels = wi_event_take(event, bytes);
-    if (!pixels) return put(events, event, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < images->examples; i++) copy_image(&picture, pixels, images, i, columns);
-    picture.pixels = pixels;
-    event->of.image = picture;
-    return put(events, event, WEFT_OK);
+    weft_events *events, const char *tag, size_t step, const void *pixels, const weft_png_options *options) {
+    wi_text png;
+    WI_TRY(check("weft_events_images", events, tag, pixels));
+    wi_text_init(&png, events->context->allocator);
+    weft_status status = wi_image_grid_write(&png, tag, pixels, options);
+    wi_event *const event =
+        status == WEFT_OK ? new_event(events, WI_EVENT_IMAGE, tag, step, png.length) : NULL;
+    unsigned char *const copy = event ? wi_event_take(event, png.length) : NULL;
+    if (status == WEFT_OK && !copy) status = WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) {
+        memcpy(copy, png.data, png.length);
+        event->of.image = (wi_event_image){copy, png.length};
+    }
+    wi_text_clear(&png);
+    return put(events, event, status);
 }
 
 /* ---- tensors, settings, networks ---- */
