@@ -9,8 +9,8 @@
  * first, and the log says so once. If a file cannot be written, because the disk is full for example, the log says so
  * once, and the training goes on; weft_events_flush returns the error.
  *
- * Tags name curves and other series: "loss/training" is the curve "training" in the group "loss". Tags and texts are
- * UTF-8; other bytes are replaced by U+FFFD. `step` is the number of finished steps, from 1, or any other number that
+ * Tags name curves and other series: "loss/training" is the curve "training" in the group "loss". Each tag is for events
+ * of one kind: TensorBoard does not show others. Tags and texts are UTF-8; other bytes are replaced by U+FFFD. `step` is the number of finished steps, from 1, or any other number that
  * grows. Any thread may call these functions; functions that take tensors only the thread that uses their graph.
  * Errors of all calls: WEFT_ERROR_ARGUMENT (an argument is NULL), WEFT_ERROR_MEMORY. */
 #ifndef WEFT_EVENTS_H

@@ -33,7 +33,8 @@ weft_status wi_folder_output_check(const char *folder) {
     const char *name = NULL;
     wi_path_info info;
     bool missing = true;
-    if (!*folder || strlen(folder) >= sizeof path) return wi_file_fail("create folder", folder, ENAMETOOLONG);
+    if (!*folder || strlen(folder) >= sizeof path)
+        return wi_file_fail("create folder", folder, *folder ? ENAMETOOLONG : ENOENT);
     strcpy(path, folder);
     for (;;) {
         const weft_status status = wi_path_look(&info, path, &missing);

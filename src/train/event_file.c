@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/host.h"
 #include "base/platform.h"
+#include "io/output_check.h"
 #include "train/event_message.h"
 #include "train/event_sink.h"
 #include <stdatomic.h>
@@ -128,6 +129,7 @@ static weft_status open_file(event_file *file, const wi_event_output *output) {
     bool is_empty = false;
     wi_text path;
     wi_host_name(host, sizeof host);
+    WI_TRY(wi_folder_output_check(output->path));
     WI_TRY(wi_directory_create(output->path, 0777));
     wi_text_init(&path, output->allocator);
     wi_text_append(&path, "%s/events.out.tfevents.%010.0f.%s.%ld.%u", output->path, wi_day_seconds(), host,

@@ -50,7 +50,9 @@ static void print_group(const weft_tensor *node, char group[NAME]) {
     const char *const scope = node->origin ? origins->of[node->origin - 1].scope : NULL;
     snprintf(group, NAME, "%s", scope ? scope : "");
     for (int i = 0; i < node->input_count; i++) {
-        const weft_tensor *const input = node->inputs[i];
+        const weft_tensor *input = node->inputs[i];
+        while (input->op->kind == WI_VIEW)
+            input = input->inputs[0]; /* as a product reads a transposed weight */
         const char *const dot = input->variable && input->name ? strrchr(input->name, '.') : NULL;
         if (dot) snprintf(group, NAME, "%.*s.", (int)(dot - input->name), input->name);
     }
