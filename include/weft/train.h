@@ -298,6 +298,10 @@ typedef struct weft_trainer_options {
     const char *events, *html;
     /* Distributions of all parameters after each epoch whose number, from 1, is a multiple of this; default 0: none. */
     size_t histogram_epochs;
+    /* With histogram_epochs: also the distributions of the gradients in the first batch of these epochs, with the tags
+     * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
+     * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
+    bool gradient_histograms;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

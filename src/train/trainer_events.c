@@ -1,5 +1,6 @@
 /* Events of a trainer (contract in trainer_events.h). */
 #include "train/trainer_events.h"
+#include "train/trainer_gradients.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,8 +122,20 @@ static weft_status report_parameters(const weft_trainer *trainer, size_t step) {
     return WEFT_OK;
 }
 
-weft_status wi_trainer_events_epoch(const weft_trainer *trainer, const wi_log_event *event) {
+/* Are the distributions of this epoch, counted from 1, reported? */
+static bool has_histograms(const weft_trainer *trainer, size_t epoch) {
     const size_t every = trainer->options.histogram_epochs;
+    return trainer->events && every && epoch % every == 0;
+}
+
+weft_status wi_trainer_events_batch(
+    const weft_trainer *trainer, const void *const *columns, size_t examples) {
+    if (!trainer->options.gradient_histograms || !has_histograms(trainer, trainer->state.epoch + 1))
+        return WEFT_OK;
+    return wi_trainer_gradients(trainer, columns, examples);
+}
+
+weft_status wi_trainer_events_epoch(const weft_trainer *trainer, const wi_log_event *event) {
     value_list list = {.count = 0};
     size_t memory = 0;
     if (!trainer->events) return WEFT_OK;
@@ -133,7 +146,7 @@ weft_status wi_trainer_events_epoch(const weft_trainer *trainer, const wi_log_ev
     add_value(&list, "run/seconds", trainer->info.seconds + event->seconds);
     add_value(&list, "run/device_memory", (double)memory);
     WI_TRY(weft_events_scalars(trainer->events, event->step, list.values, list.count));
-    return every && event->epoch % every == 0 ? report_parameters(trainer, event->step) : WEFT_OK;
+    return has_histograms(trainer, event->epoch) ? report_parameters(trainer, event->step) : WEFT_OK;
 }
 
 void wi_trainer_events_flush(const weft_trainer *trainer) {

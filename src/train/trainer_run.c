@@ -63,6 +63,8 @@ static bool has_ended_window(const weft_trainer *trainer, const weft_plan *plan)
 static weft_status run_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record) {
     weft_trainer *const trainer = user;
     const bool is_last = trainer->state.step_in_epoch + 1 == trainer->state.steps_per_epoch;
+    if (trainer->state.step_in_epoch == 0)
+        WI_TRY(wi_trainer_events_batch(trainer, columns, record->examples));
     if (is_last) WI_TRY(weft_accumulation_end(trainer->graph));
     const weft_status status =
         trainer->options.step ? run_callback(trainer, plan, columns, record) : weft_plan_run(plan);
