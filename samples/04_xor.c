@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
     const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
+    weft_events *events = NULL;
     weft_status status;
     int stopped = 0;
     command_line line = {
@@ -48,6 +49,10 @@ int main(int argc, char **argv) {
         printf("continuing after step %d\n", (int)step);
     }
 
+    const weft_events_options shown_by = {WEFT_EVENTS_OPTIONS_INIT, .folder = line.events, .html = line.html,
+        .first_step = step ? (size_t)step + 1 : 0};
+    if ((status = weft_events_create(&events, context, &shown_by)) != WEFT_OK) goto done;
+    if ((status = weft_events_graph(events, &loss, 1)) != WEFT_OK) goto done;
     stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
     while (step < STEPS && !stopping_wanted()) {
         if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
@@ -59,6 +64,8 @@ int main(int argc, char **argv) {
         if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
         printf("step %d  loss %.5f\n", (int)step, (double)loss_now);
         if (log) fprintf(log, "%d,%.9g\n", (int)step, (double)loss_now);
+        status = weft_events_scalar(events, "loss/step", (size_t)step, (double)loss_now);
+        if (status != WEFT_OK) goto done;
     }
     if (checkpoint && stopping_wanted() &&
         (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
@@ -74,6 +81,7 @@ done:
     if (status != WEFT_OK) fprintf(stderr, "xor: %s\n", weft_last_error());
     if (log) fclose(log);
     weft_plan_release(plan);
+    weft_events_release(events);
     weft_context_release(context);
     return status != WEFT_OK ? 1 : stopped;
 }

@@ -78,8 +78,8 @@ int main(int argc, char **argv) {
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
         .seed = seed, .epochs = epochs, .batch = option_count_of(&options[BATCH]), .logits = logits,
         .validation = test, .on_epoch = print_epoch, .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL,
-        .precision = line.precision, .csv_log = line.csv_log, .checkpoint = line.checkpoint,
-        .checkpoint_every = line.checkpoint_every};
+        .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
+        .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, test, NULL, &accuracy))) goto done;

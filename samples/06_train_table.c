@@ -84,8 +84,8 @@ int main(int argc, char **argv) {
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_confusion()};
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
         .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
-        .on_epoch = show, .precision = line.precision, .csv_log = line.csv_log, .checkpoint = line.checkpoint,
-        .checkpoint_every = line.checkpoint_every,
+        .on_epoch = show, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
+        .html = line.html, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every,
         .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;

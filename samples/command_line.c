@@ -8,12 +8,27 @@
 enum { MEANING_COLUMN = 22 };
 
 /* The options of every program that trains. */
-enum { PRECISION, CHECKPOINT, EVERY, RESUME, LOG, TRAINER_OPTIONS, TRACE = TRAINER_OPTIONS, LOOP_OPTIONS };
+enum {
+    PRECISION,
+    CHECKPOINT,
+    EVERY,
+    RESUME,
+    LOG,
+    EVENTS,
+    PAGE,
+    TRAINER_OPTIONS,
+    TRACE = TRAINER_OPTIONS,
+    LOOP_OPTIONS
+};
 #define PRECISION_OPTION                                                                                     \
     {                                                                                                        \
         "--precision", OPTION_CHOICE, "f32|bf16|f16",                                                        \
             "number format in which the network stores activations", "f32"                                   \
     }
+#define EVENTS_OPTION                                                                                        \
+    { "--events", OPTION_TEXT, "DIR", "folder for event files, which TensorBoard shows", NULL }
+#define PAGE_OPTION                                                                                          \
+    { "--html", OPTION_TEXT, "FILE", "HTML page that shows the training, also while it goes on", NULL }
 static option by_trainer[TRAINER_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "folder in which the training saves checkpoints",
@@ -22,6 +37,8 @@ static option by_trainer[TRAINER_OPTIONS] = {
         "steps between two checkpoints; 2e: epochs, 60s: seconds", "1e"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint if there is one", NULL},
     [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "CSV file for the loss and accuracy of each epoch", NULL},
+    [EVENTS] = EVENTS_OPTION,
+    [PAGE] = PAGE_OPTION,
 };
 static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
@@ -30,6 +47,8 @@ static option by_loop[LOOP_OPTIONS] = {
     [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two checkpoints", "100"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint if there is one", NULL},
     [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "CSV file for the losses of each step", NULL},
+    [EVENTS] = EVENTS_OPTION,
+    [PAGE] = PAGE_OPTION,
     [TRACE] = {"--record", OPTION_TEXT, "DIR", "folder for the initial weights, 20 batches and their losses",
         NULL},
 };
@@ -188,6 +207,8 @@ static bool take_training(command_line *line) {
     line->checkpoint_every = interval_of(&training[EVERY]);
     line->resume = training[RESUME].text != NULL;
     line->csv_log = training[LOG].text;
+    line->events = training[EVENTS].text;
+    line->html = training[PAGE].text;
     if (line->traces) line->trace = training[TRACE].text;
     return line->checkpoint || !line->resume ||
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");

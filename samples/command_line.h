@@ -35,15 +35,16 @@ typedef struct command_line {
     size_t option_count;
     const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
     const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
-    /* A program that trains takes --precision, --checkpoint, --checkpoint-every, --resume and --csv-log as well: by a trainer, or by a
-     * loop of its own, which takes --record, too, where loop_main runs it. */
+    /* A program that trains takes --precision, --checkpoint, --checkpoint-every, --resume, --csv-log, --events and --html as well: by
+     * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it. */
     bool trains, loops, traces;
     weft_precision precision;
     const char *checkpoint; /* the folder, of a loop the file; NULL: not given */
     weft_checkpoint_every checkpoint_every;
     bool resume;
-    const char *csv_log; /* the file; NULL: not given */
-    const char *trace;   /* the folder; NULL: not given */
+    const char *csv_log;       /* the file; NULL: not given */
+    const char *events, *html; /* folder and file of weft_events; NULL: not given */
+    const char *trace;         /* the folder; NULL: not given */
 } command_line;
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */

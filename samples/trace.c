@@ -12,7 +12,8 @@ static size_t steps, in_step; /* of the losses file: lines, and numbers in the l
 static FILE *table;           /* of --csv-log */
 static double row[MOST_LOSSES];
 static size_t row_length;
-static bool has_header;
+static bool has_header, has_graph;
+static weft_events *events; /* of --events and --html */
 
 static const char *path_in(char path[LONGEST_PATH], const char *folder, const char *name) {
     snprintf(path, LONGEST_PATH, "%s/%s", folder, name);
@@ -59,8 +60,27 @@ static void write_header(void) {
     has_header = true;
 }
 
+void trace_events(weft_events *of) {
+    events = of;
+}
+
+static void report_row(size_t step) {
+    char tags[MOST_LOSSES][16] = {"loss/step"};
+    weft_event_value values[MOST_LOSSES];
+    for (size_t i = 0; i < row_length; i++) {
+        if (row_length > 1) snprintf(tags[i], sizeof tags[i], "values/%zu", i + 1);
+        values[i] = (weft_event_value){tags[i], row[i]};
+    }
+    (void)weft_events_scalars(events, step, values, row_length);
+}
+
 static void write_row(size_t step) {
-    if (!table || row_length == 0) return;
+    if (row_length == 0) return;
+    if (events) report_row(step);
+    if (!table) {
+        row_length = 0;
+        return;
+    }
     if (!has_header) write_header();
     fprintf(table, "%zu", step);
     for (size_t i = 0; i < row_length; i++) fprintf(table, ",%.9g", row[i]);
@@ -69,9 +89,12 @@ static void write_row(size_t step) {
 }
 
 void trace_values(const weft_value *values, size_t count) {
-    for (size_t i = 0; table && i < count; i++)
-        if (!weft_tensor_rank(values[i].tensor) && row_length < MOST_LOSSES)
-            row[row_length++] = (double)*(const float *)values[i].data;
+    for (size_t i = 0; (table || events) && i < count; i++) {
+        if (weft_tensor_rank(values[i].tensor) || row_length == MOST_LOSSES) continue;
+        row[row_length++] = (double)*(const float *)values[i].data;
+        if (events && !has_graph) (void)weft_events_graph(events, &values[i].tensor, 1);
+        has_graph = true;
+    }
     if (!batches || !losses || steps == TRACED_STEPS) return;
     for (size_t i = 0; i < count; i++) {
         const weft_value *const v = &values[i];

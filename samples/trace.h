@@ -17,6 +17,8 @@ weft_status trace_begin(const char *folder, weft_graph *graph);
 /* For each step, a line of the losses, or of what else is read as a number alone, goes into this file, behind those of the steps up to `last`, with which
  * the training goes on; 0: it begins. path NULL: none. */
 weft_status trace_log(const char *path, size_t last);
+/* What goes into the lines goes to these events, too, with the network that computes it; NULL: to none. */
+void trace_events(weft_events *events);
 /* Of weft_plan_step: numbers alone are losses, all else are batches. */
 void trace_values(const weft_value *values, size_t count);
 /* Ends the step of that number; one without values does not count. */

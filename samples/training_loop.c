@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { EXTRAS = 2 + LOOP_KEPT };
+enum { EXTRAS = 2 + LOOP_KEPT, MOST_SETTINGS = 16 };
 
 static weft_status run(training_loop *loop, weft_status (*train)(training_loop *loop)) {
     const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
@@ -25,6 +25,9 @@ int loop_main(command_line *line, int argc, char **argv, weft_status (*train)(tr
     if (!command_line_read(line, argc, argv, &loop.stopped)) return loop.stopped;
     const weft_status status = run(&loop, train);
     if (status) fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+    if (loop.events && weft_events_flush(loop.events))
+        fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+    weft_events_release(loop.events);
     weft_context_release(loop.context);
     return status ? 1 : loop.stopped;
 }
@@ -49,6 +52,23 @@ void loop_keep(training_loop *loop, const char *name, void *data, size_t bytes) 
     loop->kept[loop->kept_count++] = (weft_checkpoint_extra){name, WEFT_U8, 1, {(int64_t)bytes}, data};
 }
 
+/* Begins with what the command line says. */
+static weft_status begin_events(training_loop *loop) {
+    const command_line *const line = loop->line;
+    weft_hyperparameter settings[MOST_SETTINGS];
+    size_t count = 0;
+    if (!line->events && !line->html) return WEFT_OK;
+    const weft_events_options options = {WEFT_EVENTS_OPTIONS_INIT, .folder = line->events, .html = line->html,
+        .first_step = loop->step ? loop->step + 1 : 0};
+    weft_status status = weft_events_create(&loop->events, loop->context, &options);
+    for (size_t i = 0; i < line->option_count && count < MOST_SETTINGS; i++)
+        if (line->options[i].text)
+            settings[count++] = (weft_hyperparameter){line->options[i].name + 2, line->options[i].text, 0};
+    if (!status) status = weft_events_hyperparameters(loop->events, settings, count, NULL, 0);
+    trace_events(loop->events);
+    return status;
+}
+
 weft_status loop_begin(training_loop *loop, size_t last) {
     weft_checkpoint_extra extras[EXTRAS];
     const char *const path = loop->line->checkpoint;
@@ -60,7 +80,8 @@ weft_status loop_begin(training_loop *loop, size_t last) {
         printf("continuing after step %lld\n", (long long)step);
     }
     loop->step = (size_t)step, loop->last = last;
-    const weft_status status = trace_log(loop->line->csv_log, loop->step);
+    weft_status status = trace_log(loop->line->csv_log, loop->step);
+    if (!status) status = begin_events(loop);
     return status ? status : trace_begin(loop->line->trace, loop->graph);
 }
 

@@ -1,5 +1,5 @@
 /* Programs with a loop of steps that can be stopped and continued: --precision, --checkpoint, --checkpoint-every, --resume
- * --csv-log and --record of the command line, SIGINT and SIGTERM.
+ * --csv-log, --events, --html and --record of the command line, SIGINT and SIGTERM.
  *
  *     static weft_status train(training_loop *loop) {
  *         ...                                                               the network in loop->graph, and its plan
@@ -23,9 +23,10 @@ enum { LOOP_KEPT = 2 };
 typedef struct training_loop {
     const command_line *line;
     weft_context *context;
-    weft_graph *graph; /* the default one, of the precision of the command line */
-    size_t last;       /* step; may grow between two loops */
-    size_t step;       /* in progress, from 1; before the first: the one that was continued from, or 0 */
+    weft_events *events; /* of --events and --html; NULL before loop_begin, and without them */
+    weft_graph *graph;   /* the default one, of the precision of the command line */
+    size_t last;         /* step; may grow between two loops */
+    size_t step;         /* in progress, from 1; before the first: the one that was continued from, or 0 */
     weft_checkpoint_extra kept[LOOP_KEPT];
     size_t kept_count;
     int stopped; /* the exit status that a signal asks for, or a program that said itself what is wrong; 0: none */

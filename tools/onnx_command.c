@@ -58,7 +58,9 @@ static const struct onnx_command {
         "  --freeze NAMES         weights of these names stay; a star matches any characters\n"
         "  --output FILE.onnx     writes the trained network\n"
         "  --weights FILE.safetensors\n"
-        "                         writes the trained weights\n" SHARED_OPTIONS},
+        "                         writes the trained weights\n"
+        "  --events DIR           writes event files for TensorBoard to this folder\n"
+        "  --html FILE            writes a page that shows the training\n" SHARED_OPTIONS},
 };
 
 static int run_command(const struct onnx_command *command, int argc, char **argv) {

@@ -34,6 +34,8 @@ static const struct option_rule {
     {"--freeze", ONNX_TRAIN, TEXT, offsetof(onnx_options, freeze), NULL},
     {"--output", ONNX_TRAIN, TEXT, offsetof(onnx_options, onnx), NULL},
     {"--weights", ONNX_TRAIN, TEXT, offsetof(onnx_options, weights), NULL},
+    {"--events", ONNX_TRAIN, TEXT, offsetof(onnx_options, events), NULL},
+    {"--html", ONNX_TRAIN, TEXT, offsetof(onnx_options, html), NULL},
 };
 typedef struct option_rule option_rule;
 

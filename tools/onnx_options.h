@@ -29,7 +29,7 @@ typedef struct onnx_options {
     int64_t repeat;
     /* train */
     onnx_pairs targets; /* one: the value that the loss reads, and the .npy file of what it should be */
-    const char *loss, *optimizer, *onnx, *weights, *freeze;
+    const char *loss, *optimizer, *onnx, *weights, *freeze, *events, *html;
     int64_t epochs, batch; /* batch 0: that of the file, or 32 */
     double rate;
 } onnx_options;

@@ -97,7 +97,8 @@ static weft_status train_on(const onnx_network *network, weft_dataset *data, con
     const int64_t batch = options->batch ? options->batch : fixed ? first : USUAL_BATCH;
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer_of(options),
         .epochs = (size_t)options->epochs, .batch = (size_t)batch, .drop_last = fixed,
-        .on_epoch = print_epoch, .logits = !fixed && is_classes(options) ? scores : NULL, .labels = TARGET};
+        .on_epoch = print_epoch, .logits = !fixed && is_classes(options) ? scores : NULL, .labels = TARGET,
+        .events = options->events, .html = options->html};
     weft_status status = weft_trainer_create(&trainer, loss, &training);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
     weft_trainer_release(trainer);

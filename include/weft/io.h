@@ -1,4 +1,4 @@
-/* weft/io.h: weights, checkpoints and NumPy arrays in files. */
+/* weft/io.h: weights, checkpoints, NumPy arrays and images in files. */
 #ifndef WEFT_IO_H
 #define WEFT_IO_H
 
@@ -140,6 +140,30 @@ WEFT_API weft_status weft_save_npy(
  * parameter. f16, bf16 and f64 are converted. If the file or the tensor is missing, or the shape differs, the call
  * that creates the parameter fails with an error that names the file, the tensor and both shapes. */
 WEFT_API weft_initialiser weft_init_from_file(const char *path, const char *entry);
+
+/* ---- saving images ---- */
+typedef struct weft_png_options {
+    size_t struct_size;
+    weft_dtype dtype;      /* of the pixels: WEFT_F32 (default) or WEFT_U8 */
+    size_t images;         /* default 1; several images are saved as one grid, row by row */
+    int64_t channels;      /* 1 (default): grey, 2: grey and alpha, 3: RGB, 4: RGBA */
+    int64_t height, width; /* of one image in pixels; required */
+    bool channels_last;    /* default false */
+    /* Of f32 pixels: the values that become black and white; values outside of this range are clamped, and NaN is
+     * black. Defaults 0 and 1; WEFT_ZERO in `most` is 0. */
+    float least, most;
+    size_t columns; /* images in a row of the grid; default: the square root of their number, rounded up */
+    int64_t gap;    /* grey pixels between images; default 2, WEFT_ZERO: none; at most 1024 */
+    int64_t zoom;   /* each pixel becomes a square of zoom × zoom pixels; default 1, at most 1024 */
+} weft_png_options;
+#define WEFT_PNG_OPTIONS_INIT .struct_size = sizeof(weft_png_options)
+
+/* Saves pixels (images, channels, height, width), or (images, height, width, channels) with channels_last, as an 8-bit
+ * PNG file, also in a build without libpng. The file is written completely or not at all.
+ *     weft_image_save_png("digits.png", pixels, WEFT_WITH(png, .images = 64, .height = 8, .width = 8, .zoom = 4));
+ * WEFT_ERROR_SHAPE: a size is not positive, or a side of the grid is longer than 2^24 pixels. */
+WEFT_API weft_status weft_image_save_png(
+    const char *path, const void *pixels, const weft_png_options *options);
 
 #ifdef __cplusplus
 }

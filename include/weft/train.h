@@ -291,6 +291,17 @@ typedef struct weft_trainer_options {
     /* Default WEFT_MATMUL_PRECISION_HIGHEST: the graph's is not changed. Others: as
      * weft_graph_set_matmul_precision. */
     weft_matmul_precision matmul_precision;
+    /* What a run writes for programs that show it (events.h): the folder of the run for TensorBoard, and the path of an
+     * HTML page; default none. Each epoch has the values of the logs, the learning rate, the seconds over all runs and
+     * the bytes of device memory; log_steps adds loss, accuracy and rate of each step. The settings of the trainer and
+     * the network are written once. A resumed training continues the curves after its checkpoint. */
+    const char *events, *html;
+    /* Distributions of all parameters after each epoch whose number, from 1, is a multiple of this; default 0: none. */
+    size_t histogram_epochs;
+    /* With histogram_epochs: also the distributions of the gradients in the first batch of these epochs, with the tags
+     * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
+     * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
+    bool gradient_histograms;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

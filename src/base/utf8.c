@@ -1,6 +1,8 @@
 /* UTF-8 (contract in utf8.h). */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* The Unicode Standard 15.0, table 3-7: no overlong forms, no surrogates, no number above U+10FFFF. */
 size_t wi_utf8_length(const char *text, size_t bytes) {
     const unsigned char *const b = (const unsigned char *)text;
@@ -25,4 +27,18 @@ bool wi_utf8_is_text(const char *text, size_t bytes) {
         if (length == 0) return false;
     }
     return true;
+}
+
+size_t wi_utf8_repair(char *copy, const char *text) {
+    size_t used = 0;
+    for (size_t left = strlen(text); left > 0;) {
+        const size_t length = wi_utf8_length(text, left), taken = length ? length : 1,
+                     put = length ? length : 3;
+        if (copy) memcpy(copy + used, length ? text : "\xEF\xBF\xBD", put);
+        used += put;
+        text += taken;
+        left -= taken;
+    }
+    if (copy) copy[used] = '\0';
+    return used;
 }

@@ -1,9 +1,12 @@
-/* Tests whether a file can be written, before the work whose result goes to the file. */
+/* Tests whether files can be written, before the work whose result goes to the file. */
 #include "io/output_check.h"
 #include "base/file_target.h"
 #include "base/platform.h"
 #include <errno.h>
+#include <string.h>
 #include <weft/io.h>
+
+enum { MOST_PATH = 4096 };
 
 weft_status weft_output_check(const char *path) {
     wi_file_writer *writer = NULL;
@@ -22,4 +25,35 @@ weft_status wi_line_output_check(const char *path) {
     WI_TRY(looked);
     if (info.kind == WI_PATH_FOLDER) return wi_file_fail("write", path, EISDIR);
     return wi_path_can_be_written(path) ? WEFT_OK : wi_file_fail("write", path, EACCES);
+}
+
+/* Missing folders of the path will be created, so the deepest one that exists must be writable. */
+weft_status wi_folder_output_check(const char *folder) {
+    char path[MOST_PATH], above[MOST_PATH];
+    const char *name = NULL;
+    wi_path_info info;
+    bool missing = true;
+    if (!*folder || strlen(folder) >= sizeof path)
+        return wi_file_fail("create folder", folder, *folder ? ENAMETOOLONG : ENOENT);
+    strcpy(path, folder);
+    for (;;) {
+        const weft_status status = wi_path_look(&info, path, &missing);
+        if (status == WEFT_OK) break;
+        if (!missing) return status;
+        wi_path_split(path, above, sizeof above, &name);
+        strcpy(path, above);
+    }
+    if (info.kind == WI_PATH_FOLDER && wi_path_can_be_written(path)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FILE, "cannot write the folder '%s': '%s' %s", folder, path,
+        info.kind == WI_PATH_FOLDER ? "is read-only" : "is not a folder");
+}
+
+bool wi_is_in_new_folder(const char *path, const char *folder) {
+    const size_t length = folder ? strlen(folder) : 0;
+    wi_path_info info;
+    bool missing = false;
+    if (!length || strncmp(path, folder, length) != 0) return false;
+    const char *const rest = path + length + (folder[length - 1] != '/');
+    if (rest[-1] != '/' || strchr(rest, '/')) return false;
+    return wi_path_look(&info, folder, &missing) != WEFT_OK && missing;
 }

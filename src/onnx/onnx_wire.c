@@ -1,5 +1,6 @@
 /* See onnx_wire.h. The encoding is https://protobuf.dev/programming-guides/encoding. */
 #include "onnx/onnx_wire.h"
+#include "base/protobuf.h"
 #include "onnx_model.pb-c.h"
 #include <string.h>
 
@@ -67,14 +68,6 @@ static bool read_field(pass *p, field *f, const uint8_t **at, const uint8_t *end
     return good || fails(p, "a field is longer than what contains it, or the file is cut off");
 }
 
-static void put_varint(pass *p, uint64_t value) {
-    char bytes[10];
-    size_t count = 0;
-    for (; value >= 0x80; value >>= 7) bytes[count++] = (char)(value | 0x80);
-    bytes[count++] = (char)value;
-    wi_text_append_bytes(p->out, bytes, count);
-}
-
 static bool is_repeated(const ProtobufCFieldDescriptor *known) {
     return known->label == PROTOBUF_C_LABEL_REPEATED;
 }
@@ -125,8 +118,8 @@ static bool note_data(pass *p, field *data, const field *f) {
 static void put_data(pass *p, const field *data) {
     const uint64_t values[] = {(uint64_t)(uintptr_t)data->content, data->value, data->number};
     for (uint32_t i = 0; i < 3; i++) {
-        put_varint(p, (uint64_t)(DATA_ADDRESS + i) << 3 | VARINT);
-        put_varint(p, values[i]);
+        wi_protobuf_number(p->out, (uint64_t)(DATA_ADDRESS + i) << 3 | VARINT);
+        wi_protobuf_number(p->out, values[i]);
     }
 }
 
@@ -135,7 +128,7 @@ static bool copy_message(
 
 /* The length of the copied message is known at its end; five bytes have room for any. */
 static bool copy_inner(pass *p, const ProtobufCFieldDescriptor *known, const field *f, int depth) {
-    put_varint(p, (uint64_t)f->number << 3 | LENGTH);
+    wi_protobuf_number(p->out, (uint64_t)f->number << 3 | LENGTH);
     const size_t place = p->out->length;
     wi_text_append_bytes(p->out, "\0\0\0\0\0", LENGTH_BYTES);
     if (p->out->failed || !copy_message(p, known->descriptor, f->content, f->content + f->value, depth + 1))

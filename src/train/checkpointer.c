@@ -140,37 +140,6 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     return status;
 }
 
-/* Missing folders of the path will be created, so the deepest one that exists must be writable. */
-weft_status wi_checkpointer_try(const wi_checkpointer *c) {
-    char path[WI_CHECKPOINT_PATH], above[WI_CHECKPOINT_PATH];
-    const char *name = NULL;
-    wi_path_info info;
-    bool missing = true;
-    if (!c->folder || strlen(c->folder) >= sizeof path) return WEFT_OK; /* wi_checkpointer_begin reports it */
-    strcpy(path, c->folder);
-    for (;;) {
-        const weft_status status = wi_path_look(&info, path, &missing);
-        if (status == WEFT_OK) break;
-        if (!missing) return status;
-        wi_path_split(path, above, sizeof above, &name);
-        strcpy(path, above);
-    }
-    if (info.kind != WI_PATH_FOLDER || !wi_path_can_be_written(path))
-        WI_FAIL(WEFT_ERROR_FILE, "cannot write the folder for checkpoints '%s': '%s' %s", c->folder, path,
-            info.kind == WI_PATH_FOLDER ? "is read-only" : "is not a folder");
-    return WEFT_OK;
-}
-
-bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path) {
-    const size_t length = c->folder ? strlen(c->folder) : 0;
-    wi_path_info info;
-    bool missing = false;
-    if (!length || strncmp(path, c->folder, length) != 0) return false;
-    const char *const rest = path + length + (c->folder[length - 1] != '/');
-    if (rest[-1] != '/' || strchr(rest, '/')) return false;
-    return wi_path_look(&info, c->folder, &missing) != WEFT_OK && missing;
-}
-
 weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     char path[WI_CHECKPOINT_PATH];
     if (!c->folder) return WEFT_OK;

@@ -36,10 +36,6 @@ typedef struct wi_checkpointer {
 weft_status wi_checkpointer_init(
     wi_checkpointer *c, const weft_allocator *allocator, const weft_trainer_options *options);
 void wi_checkpointer_clear(wi_checkpointer *c); /* waits for the thread */
-/* Tests whether the folder can be written or created; changes nothing. Error: WEFT_ERROR_FILE. */
-weft_status wi_checkpointer_try(const wi_checkpointer *c);
-/* Is the file directly in the checkpoint folder, and does that folder not exist yet? */
-bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path);
 /* Before a run: creates the folder, and tests whether it can be written. WEFT_ERROR_STATE: the folder has checkpoints
  * of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);

@@ -37,7 +37,8 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
         {"checkpoint_every.steps", (double)options->checkpoint_every.steps},
         {"checkpoint_every.epochs", (double)options->checkpoint_every.epochs},
         {"checkpoint_every.seconds", options->checkpoint_every.seconds},
-        {"checkpoint_keep", (double)options->checkpoint_keep}));
+        {"checkpoint_keep", (double)options->checkpoint_keep},
+        {"histogram_epochs", (double)options->histogram_epochs}));
     if (options->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: batch is %zu, expected at most 2^31 - 1",
             options->batch);
@@ -53,6 +54,10 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
             "weft_trainer_create: checkpoint_extra_count is %zu, expected at most %d, and checkpoint_extras "
             "must not be NULL",
             options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
+    if (options->gradient_histograms && options->step)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be together with a "
+                                        "step callback, whose inputs they "
+                                        "lack");
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }
@@ -84,6 +89,8 @@ static weft_status keep_strings(weft_trainer *trainer) {
     options->lengths = kept_string(trainer, options->lengths, &failed);
     options->csv_log = kept_string(trainer, options->csv_log, &failed);
     options->json_log = kept_string(trainer, options->json_log, &failed);
+    options->events = kept_string(trainer, options->events, &failed);
+    options->html = kept_string(trainer, options->html, &failed);
     options->early_stopping.monitor = kept_string(trainer, options->early_stopping.monitor, &failed);
     options->early_stopping.best_file = kept_string(trainer, options->early_stopping.best_file, &failed);
     options->checkpoint = kept_string(trainer, options->checkpoint, &failed);
@@ -295,6 +302,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_pass_clear(&trainer->evaluation);
     wi_watch_clear(&trainer->watch);
     wi_training_log_clear(&trainer->log);
+    weft_events_release(trainer->events);
     wi_arena_clear(&trainer->arena);
     weft_dataset_release(trainer->options.validation);
     weft_graph_release(trainer->graph);

@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "io/output_check.h"
 #include "plan/compiled_plan.h"
+#include "train/trainer_events.h"
 #include "train/trainer_state.h"
 #include <math.h>
 
@@ -62,6 +63,8 @@ static bool has_ended_window(const weft_trainer *trainer, const weft_plan *plan)
 static weft_status run_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record) {
     weft_trainer *const trainer = user;
     const bool is_last = trainer->state.step_in_epoch + 1 == trainer->state.steps_per_epoch;
+    if (trainer->state.step_in_epoch == 0)
+        WI_TRY(wi_trainer_events_batch(trainer, columns, record->examples));
     if (is_last) WI_TRY(weft_accumulation_end(trainer->graph));
     const weft_status status =
         trainer->options.step ? run_callback(trainer, plan, columns, record) : weft_plan_run(plan);
@@ -135,6 +138,7 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
     wi_report_set(&trainer->step_report, "loss", (double)record->loss);
     wi_report_set(&trainer->step_report, "accuracy",
         record->counted > 0.0 ? record->right / record->counted : (double)NAN);
+    WI_TRY(wi_trainer_events_step(trainer, &event));
     return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
 }
 
@@ -216,6 +220,7 @@ static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
         .learning_rate = trainer->state.learning_rate,
         .seconds = trainer->state.seconds};
     WI_TRY(wi_training_log_write(&trainer->log, &event, &trainer->report));
+    WI_TRY(wi_trainer_events_epoch(trainer, &event));
     if (trainer->options.on_epoch && !trainer->options.on_epoch(trainer->options.user, &trainer->state))
         trainer->ends = true;
     if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
@@ -280,17 +285,17 @@ static weft_status prepare_times(weft_trainer *trainer) {
 }
 
 /* Tests whether the files of the run can be written, before any of them is changed and before kernels are compiled.
- * Files in a checkpoint folder that does not exist yet can be written once the folder is created. */
+ * Files in a folder that the run creates can be written then. */
 static weft_status try_outputs(const weft_trainer *trainer) {
-    const weft_trainer_options *const options = &trainer->options;
-    const wi_checkpointer *const checkpointer = &trainer->checkpointer;
-    const char *const best = options->early_stopping.best_file, *const logs[] = {
-                                                                    options->csv_log, options->json_log};
-    WI_TRY(wi_checkpointer_try(checkpointer));
-    if (best && !wi_checkpointer_makes_folder_of(checkpointer, best)) WI_TRY(weft_output_check(best));
+    const weft_trainer_options *const o = &trainer->options;
+    const char *const folders[] = {o->checkpoint, o->events};
+    const char *const files[] = {o->early_stopping.best_file, o->html, o->csv_log, o->json_log};
     for (size_t i = 0; i < 2; i++)
-        if (logs[i] && !wi_checkpointer_makes_folder_of(checkpointer, logs[i]))
-            WI_TRY(wi_line_output_check(logs[i]));
+        if (folders[i]) WI_TRY(wi_folder_output_check(folders[i]));
+    for (size_t i = 0; i < 4; i++)
+        if (files[i] && !wi_is_in_new_folder(files[i], o->checkpoint) &&
+            !wi_is_in_new_folder(files[i], o->events))
+            WI_TRY(i < 2 ? weft_output_check(files[i]) : wi_line_output_check(files[i]));
     return WEFT_OK;
 }
 
@@ -318,6 +323,7 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     trainer->state.best_epoch = trainer->info.best_epoch = trainer->watch.best_epoch;
     trainer->state.best = trainer->info.best = trainer->watch.best;
     WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
+    WI_TRY(wi_trainer_events_open(trainer)); /* before the logs, which may lie in its folder */
     WI_TRY(wi_training_log_open(&trainer->log, &trainer->report));
     WI_TRY(wi_trainer_reserve(trainer));
     trainer->knows = true; /* last, so that a run that could not begin leaves no encodings to compare with */
@@ -345,6 +351,7 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
         wi_error_restore(line);
     const weft_status restored = wi_watch_end(&trainer->watch);
     if (status == WEFT_OK) status = restored;
+    wi_trainer_events_flush(trainer);
     trainer->examined = trainer->steps; /* after an error, some steps were not examined */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
     if (trainer->time_count)

@@ -7,6 +7,7 @@
 #include "train/pass.h"
 #include "train/rate.h"
 #include "train/training_log.h"
+#include <weft/events.h>
 
 /* Where the next run continues after weft_trainer_resume. */
 typedef struct wi_resume {
@@ -30,6 +31,7 @@ struct weft_trainer {
     wi_report report, step_report;
     wi_watch watch;
     wi_training_log log;
+    weft_events *events; /* NULL: not opened yet, or there are none */
     atomic_int references;
     atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;

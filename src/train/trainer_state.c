@@ -329,6 +329,8 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, bool owns) {
     trainer->watch.snapshot.taken = n->kept && trainer->watch.snapshot.data;
     trainer->rate.plateau = n->plateau;
     wi_training_log_resume(&trainer->log, &n->logs);
+    weft_events_release(trainer->events); /* the next run opens files that continue after the checkpoint */
+    trainer->events = NULL;
     trainer->checkpointer.owns = owns;
     trainer->checkpointer.is_current = owns;
 }

@@ -1,0 +1,12 @@
+/* Distributions of the gradients of a training step, for events. */
+#ifndef WI_TRAINER_GRADIENTS_H
+#define WI_TRAINER_GRADIENTS_H
+
+#include "train/trainer_shared.h"
+
+/* Computes the gradients of the loss in this batch by a plan of their own, and reports one distribution per parameter
+ * that is not frozen. Everything that the run of the plan changes, such as running statistics and the counter of random
+ * numbers, is restored, so that the training gets the same bits as without this call. */
+weft_status wi_trainer_gradients(const weft_trainer *trainer, const void *const *columns, size_t examples);
+
+#endif
