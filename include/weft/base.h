@@ -51,7 +51,8 @@ typedef enum weft_status {
     WEFT_ERROR_NOT_FINITE,    /* the loss became NaN or infinite */
     WEFT_ERROR_CANCELLED,     /* the program cancelled the call */
     WEFT_ERROR_UNSUPPORTED,   /* this build or this device does not support the call */
-    WEFT_ERROR_INTERNAL       /* a defect in Weft: please report it */
+    WEFT_ERROR_INTERNAL,      /* a defect in Weft: please report it */
+    WEFT_ERROR_PEER /* another process of the job failed, left, or does not answer (distributed.h) */
 } weft_status;
 
 /* The name of the code, for example "WEFT_ERROR_SHAPE"; "unknown status" for any other number. */

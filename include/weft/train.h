@@ -2,6 +2,7 @@
 #ifndef WEFT_TRAIN_H
 #define WEFT_TRAIN_H
 
+#include <weft/distributed.h>
 #include <weft/io.h>
 #include <weft/metrics.h>
 #include <weft/nn.h>
@@ -302,6 +303,18 @@ typedef struct weft_trainer_options {
      * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
      * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
+    /* Divides each batch into this many ranges of examples, whose gradients are computed one after the other, each by a plan for
+     * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
+     * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
+     * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
+     * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
+     * neither sums nor means over the examples. */
+    size_t gradient_shards;
+    /* The processes that train together (distributed.h); default none. All give the same options and datasets (differences are errors),
+     * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards
+     * rank · gradient_shards / processes and following, loads only their examples, and calls the callbacks. Rank 0 alone writes logs,
+     * events, checkpoints and best_file; to resume, all load the same checkpoint. Retained. */
+    weft_distributed *distributed;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

@@ -5,6 +5,7 @@
 #include <weft/base.h>
 #include <weft/convolution.h>
 #include <weft/device.h>
+#include <weft/distributed.h>
 #include <weft/events.h>
 #include <weft/graph.h>
 #include <weft/image_data.h>

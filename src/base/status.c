@@ -30,10 +30,11 @@ static const char *const status_names[] = {
     [WEFT_ERROR_CANCELLED] = "WEFT_ERROR_CANCELLED",
     [WEFT_ERROR_UNSUPPORTED] = "WEFT_ERROR_UNSUPPORTED",
     [WEFT_ERROR_INTERNAL] = "WEFT_ERROR_INTERNAL",
+    [WEFT_ERROR_PEER] = "WEFT_ERROR_PEER",
 };
 
 _Static_assert(
-    sizeof status_names / sizeof *status_names == (size_t)WEFT_ERROR_INTERNAL + 1, "every status has a name");
+    sizeof status_names / sizeof *status_names == (size_t)WEFT_ERROR_PEER + 1, "every status has a name");
 
 const char *weft_status_name(weft_status status) {
     const size_t index = (size_t)status;

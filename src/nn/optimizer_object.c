@@ -157,19 +157,19 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
     return WEFT_OK;
 }
 
-/* Registers new parameters, and creates the assignments of the update. gradients and counts: see wi_update_make. */
+/* Registers new parameters, and creates the assignments of the update. Other arguments: see wi_update_make. */
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
-    weft_tensor *counts, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
+    weft_tensor *counts, wi_divided_update *divided, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
     WI_TRY(meet_parameters(optimizer, gradients));
-    return wi_update_make(optimizer, gradients, counts, assignments);
+    return wi_update_make(optimizer, gradients, counts, divided, assignments);
 }
 
 /* As make_step, with the assignments joined to one output for plans, *update. */
 static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, weft_tensor **update) {
     weft_tensor *assignments[WEFT_MAX_UPDATES];
-    WI_TRY(make_step(optimizer, gradients, counts, assignments));
+    WI_TRY(make_step(optimizer, gradients, counts, NULL, assignments));
     *update = wi_assign_all(assignments, wi_optimizer_writes(&optimizer->rule));
     WI_TRY(weft_graph_status(optimizer->graph));
     return note_rate(optimizer->graph, *update, optimizer->rate);
@@ -314,18 +314,36 @@ static weft_status gradients_of_loss(
         names ? names : "*");
 }
 
-/* Creates a step for the loss: as one output for plans, *update, or if update is NULL as assignments. */
+/* Where the assignments of a step go. */
+typedef struct step_target {
+    weft_tensor **assignments;  /* used unless `update` is set */
+    weft_tensor **update;       /* gets all assignments as one output for plans */
+    wi_divided_update *divided; /* NULL: the update is in the plan of the loss */
+    bool counts;                /* with `divided`: a batch may be empty */
+} step_target;
+
+/* *counts: bool, rank 0, as in wi_update_make. */
+static weft_status counts_for(const step_target *target, weft_tensor *loss, weft_tensor **counts) {
+    if (!target->divided) return find_counts(loss, counts);
+    if (!target->counts) return WEFT_OK;
+    weft_tensor *const any = target->divided->counts =
+        wi_ruled_scalar(loss->graph, "shard.counts", (wi_scalar){.value = 1, .is_unsaved = true});
+    *counts = weft_less(weft_number(any, 0), any);
+    return weft_graph_status(loss->graph);
+}
+
+/* Creates a step for the loss. */
 static weft_status step_for_loss(const char *call, weft_optimizer_state *optimizer, weft_tensor *loss,
-    const char *names, weft_tensor **assignments, weft_tensor **update) {
+    const char *names, const step_target *target) {
     const weft_allocator *const allocator = optimizer->graph->context->allocator;
     weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
     weft_tensor *counts = NULL;
     weft_status status =
         sorted && list ? gradients_of_loss(call, loss, names, list, sorted) : WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) status = find_counts(loss, &counts);
+    if (status == WEFT_OK) status = counts_for(target, loss, &counts);
     if (status == WEFT_OK)
-        status = update ? make_update(optimizer, sorted, counts, update)
-                        : make_step(optimizer, sorted, counts, assignments);
+        status = target->update ? make_update(optimizer, sorted, counts, target->update)
+                                : make_step(optimizer, sorted, counts, target->divided, target->assignments);
     wi_release(allocator, sorted);
     wi_release(allocator, list);
     return status;
@@ -340,7 +358,8 @@ static weft_tensor *build_optimizer_minimize(
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "%s: the loss belongs to another graph than the optimizer", call);
     weft_tensor *update = NULL;
-    const weft_status status = step_for_loss(call, optimizer, loss, parameters, NULL, &update);
+    const weft_status status =
+        step_for_loss(call, optimizer, loss, parameters, &(step_target){.update = &update});
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
@@ -367,20 +386,20 @@ static weft_status check_parameters(const weft_graph *graph) {
 }
 
 static weft_status minimize_by(
-    const weft_optimizer *rule, weft_tensor *loss, weft_tensor **updates, size_t count) {
+    const weft_optimizer *rule, weft_tensor *loss, const step_target *target, size_t count) {
     weft_graph *const graph = loss->graph;
     weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
     if (!optimizer) return weft_graph_status(graph);
     WI_TRY(give_rate(optimizer));
-    WI_TRY(step_for_loss("weft_minimize", optimizer, loss, NULL, updates, NULL));
-    for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, updates[i], optimizer->rate));
+    WI_TRY(step_for_loss("weft_minimize", optimizer, loss, NULL, target));
+    for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, target->assignments[i], optimizer->rate));
     return WEFT_OK;
 }
 
-static weft_status minimize(
-    weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
+static weft_status minimize(weft_tensor *loss, const weft_optimizer *rule, const step_target *target,
+    size_t capacity, size_t *count) {
     if (!loss) return wi_fail_null("weft_minimize", "loss");
-    if (!rule || !updates || !count)
+    if (!rule || !target->assignments || !count)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: optimizer, updates and count must not be NULL");
     weft_graph *const graph = weft_tensor_graph(loss);
     WI_TRY(weft_graph_status(graph));
@@ -392,13 +411,21 @@ static weft_status minimize(
     WI_TRY(check_parameters(graph));
     WI_TRY(wi_groups_check(graph, rule));
     const wi_attempt attempt = wi_attempt_begin(graph);
-    WI_TRY(wi_attempt_end(&attempt, minimize_by(rule, loss, updates, needed)));
+    WI_TRY(wi_attempt_end(&attempt, minimize_by(rule, loss, target, needed)));
     *count = needed;
     return WEFT_OK;
 }
 
 weft_status weft_minimize(
     weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
+    const step_target target = {.assignments = updates};
     return WI_STATUS_CALL(
-        weft_tensor_graph(loss), "weft_minimize", minimize(loss, rule, updates, capacity, count));
+        weft_tensor_graph(loss), "weft_minimize", minimize(loss, rule, &target, capacity, count));
+}
+
+weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
+    wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count) {
+    const step_target target = {.assignments = updates, .divided = divided, .counts = counts};
+    *divided = (wi_divided_update){.count = 0};
+    return minimize(part, rule, &target, capacity, count);
 }

@@ -92,10 +92,37 @@ static bool is_elementwise(const wi_update *u) {
            !wi_loss_scales(u->graph);
 }
 
+/* Lists the gradient of a range for the plan of the loss. Returns the input by which the update reads its sum. */
+static weft_tensor *divide(const wi_update *u, weft_tensor *gradient) {
+    wi_divided_update *const divided = u->divided;
+    if (!gradient) return NULL;
+    if (divided->count == WI_DIVIDED_RANGES || gradient->shape.rank != 2)
+        return wi_graph_fail(u->graph, WEFT_ERROR_UNSUPPORTED,
+            "optimizer: the parameters are in more than %d separate ranges, which cannot be updated from "
+            "gradient "
+            "shards: create all parameters before the first plan",
+            WI_DIVIDED_RANGES);
+    const int64_t *const dims = gradient->shape.dims;
+    weft_tensor *const sum = weft_input_shape(u->graph, "gradient.sum", WEFT_F32, 2, dims);
+    divided->gradients[divided->count] = gradient;
+    divided->bytes[divided->count] = (size_t)dims[0] * (size_t)dims[1] * sizeof(float);
+    divided->sums[divided->count++] = sum;
+    return sum;
+}
+
+static weft_status fail_rows(const wi_update *u) {
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "optimizer: the table '%s' is updated by rows (weft_sparse_updates), which gradient shards do not "
+        "support "
+        "yet; train it with one gradient shard",
+        weft_tensor_name(weft_graph_parameter(u->graph, u->first)));
+}
+
 /* Sets u->p, and u->g after accumulation and clipping by value. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const weft_optimizer *const o = u->optimizer;
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
+    if (u->by_rows && u->divided) return fail_rows(u);
     if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
     u->p_rows = u->p = wi_update_parameters(u);
     u->count = 1; /* pairs[0] is for p */
@@ -104,6 +131,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     else
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
+    if (u->divided) u->g = divide(u, u->g);
     u->g = wi_update_accumulate(u, u->g);
     if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
@@ -126,6 +154,7 @@ typedef struct step {
     weft_optimizer_state *optimizer;
     weft_tensor *const *gradients; /* by parameter number; NULL: the step does not update the parameter */
     weft_tensor *counts;           /* bool, rank 0: the run is not empty; NULL: no run is empty */
+    wi_divided_update *divided;
     wi_update *ranges;
     size_t count;
 } step;
@@ -148,6 +177,7 @@ static wi_update *add_range(step *s, size_t first, size_t length) {
         .number = s->optimizer->number,
         .stretch = wi_stretch_of(s->optimizer, one),
         .counts = s->counts,
+        .divided = s->divided,
         .first = first,
         .length = length,
         .first_row = wi_first_row(one),
@@ -206,7 +236,7 @@ static weft_status find_ranges(step *s) {
         WI_TRY(wi_groups_rows(u));
         if (by_rows)
             set_rows(s, u, &u->by_row);
-        else if (is_elementwise(u) && any_large(u, s->gradients))
+        else if (!u->divided && is_elementwise(u) && any_large(u, s->gradients))
             split_range(s);
         else
             set_rows(s, u, &u->by_row);
@@ -305,12 +335,13 @@ static weft_status make_assignments(const step *s, weft_tensor **parts, weft_ten
 }
 
 weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
-    weft_tensor *counts, weft_tensor **assignments) {
+    weft_tensor *counts, wi_divided_update *divided, weft_tensor **assignments) {
     const weft_allocator *const allocator = optimizer->graph->context->allocator;
     const size_t count = weft_graph_parameter_count(optimizer->graph);
     weft_status status = WEFT_ERROR_MEMORY;
     weft_tensor **const parts = wi_allocate_array(allocator, count, sizeof *parts);
-    step s = {optimizer, gradients, counts, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
+    step s = {
+        optimizer, gradients, counts, divided, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
     if (!parts || !s.ranges) goto done;
     WI_TRY_DONE(find_ranges(&s));
     WI_TRY_DONE(make_values(&s));

@@ -38,6 +38,17 @@ typedef struct wi_rows {
     weft_tensor *decay;  /* weight decay, rank 0 or (rows, 1); NULL: 0 */
 } wi_rows;
 
+/* An update in a plan of its own. The plan of the loss computes gradients[i]; the host writes the sum of this gradient over all shards
+ * to the input sums[i] of the plan that updates. */
+enum { WI_DIVIDED_RANGES = 64 };
+typedef struct wi_divided_update {
+    weft_tensor *gradients[WI_DIVIDED_RANGES], *sums[WI_DIVIDED_RANGES];
+    size_t bytes[WI_DIVIDED_RANGES];
+    size_t count;
+    weft_tensor
+        *counts; /* scalar: 0 if no label of the whole batch counts, else 1; NULL: no batch is empty */
+} wi_divided_update;
+
 /* The update of a range. */
 typedef struct wi_update {
     weft_graph *graph;
@@ -54,9 +65,10 @@ typedef struct wi_update {
     weft_tensor *p_rows;     /* p before its rows are shortened to max_norm */
     weft_tensor *p, *g;      /* g: after accumulation, clipping and coupled decay */
     wi_rows by_row;
-    weft_tensor *rate;  /* learning rate, rank 0, or (rows, 1) if groups differ */
-    weft_tensor *decay; /* weight decay, likewise; NULL: none */
-    weft_tensor *apply; /* bool, rank 0: this run updates; NULL: every run does */
+    wi_divided_update *divided; /* NULL: the update is in the plan of the loss */
+    weft_tensor *rate;          /* learning rate, rank 0, or (rows, 1) if groups differ */
+    weft_tensor *decay;         /* weight decay, likewise; NULL: none */
+    weft_tensor *apply;         /* bool, rank 0: this run updates; NULL: every run does */
     /* Of run_count.c, rank 0. */
     weft_tensor *counts;  /* bool: some example or label counts in this run; NULL: in every run one does */
     weft_tensor *share;   /* with accumulation: 1 / (runs of the window) in its last run, else 0 */
@@ -104,6 +116,10 @@ weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon *
 /* ---- optimizer.c ---- */
 weft_status wi_optimizer_check(const weft_optimizer *optimizer);
 bool wi_optimizer_is_scheduled(const weft_optimizer *optimizer); /* its option `schedule` is set */
+/* As weft_minimize by the gradients of `part`, whose sum over all shards is the loss. counts: a batch may be empty. */
+weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
+    wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count);
+
 /* How many assignments an update has: one for the parameters, one for each kind of state. */
 size_t wi_optimizer_writes(const weft_optimizer *optimizer);
 weft_tensor *wi_optimizer_apply_rule(wi_update *u);           /* the next p */
@@ -115,9 +131,10 @@ extern const char wi_average_role[];
 wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter);
 /* Creates the wi_optimizer_writes assignments that update the parameters with a gradient. gradients: by number; NULL:
  * the parameter is not updated. All updated parameters are in stretches of the optimizer. counts: bool, rank 0, false
- * in empty runs, which change nothing; NULL: no run is empty. */
+ * in empty runs, which change nothing; NULL: no run is empty. divided: gets the gradients, which the update then reads
+ * as inputs; NULL: the update reads the gradients themselves. */
 weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
-    weft_tensor *counts, weft_tensor **assignments);
+    weft_tensor *counts, wi_divided_update *divided, weft_tensor **assignments);
 
 /* ---- run_count.c ---- */
 /* Returns the mean of the gradients of the window's runs that are not empty, which is valid in the window's last run;

@@ -72,6 +72,11 @@ size_t wi_dataset_find(const weft_dataset *dataset, const char *column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 
+/* weft_loader_create. part: which examples of a batch of `examples` examples are loaded, *count from *first on; the columns that
+ * weft_loader_next returns begin with the first of them. NULL: all. */
+typedef void wi_loader_part(const void *user, size_t examples, size_t *first, size_t *count);
+weft_status wi_loader_create(weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options,
+    wi_loader_part *part, const void *user);
 /* weft_loader_begin, but skips the first `batch` batches of the epoch, at most all. */
 weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch);
 

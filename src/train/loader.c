@@ -30,9 +30,10 @@ typedef struct worker {
     wi_workspace workspace;
 } worker;
 
-/* The examples begin .. end - 1 of a batch. */
+/* The examples begin .. end - 1 of those that are loaded of a batch. */
 typedef struct job {
     uint64_t batch, batch_in_epoch;
+    size_t first; /* the first example of the batch that is loaded */
     size_t begin, end;
 } job;
 
@@ -48,6 +49,8 @@ struct weft_loader {
     weft_dataset *dataset;
     const weft_allocator *allocator;
     size_t batch, prefetch, slots, batches; /* batch: examples in a batch; batches: in an epoch */
+    wi_loader_part *part;                   /* NULL: whole batches are loaded */
+    const void *part_user;
     bool shuffle;
     uint64_t seed, epoch;
     size_t *order;
@@ -96,12 +99,21 @@ static size_t batch_examples(const weft_loader *loader, uint64_t batch_in_epoch)
     return left < loader->batch ? left : loader->batch;
 }
 
+/* The examples of the batch that are loaded: [*first, *first + *count). */
+static void loaded_examples(
+    const weft_loader *loader, uint64_t batch_in_epoch, size_t *first, size_t *count) {
+    const size_t examples = batch_examples(loader, batch_in_epoch);
+    *first = 0;
+    *count = examples;
+    if (loader->part) loader->part(loader->part_user, examples, first, count);
+}
+
 static unsigned char *slot_column(const weft_loader *loader, uint64_t batch, size_t column) {
     return loader->storage + (size_t)(batch % loader->slots) * loader->slot_bytes + loader->offsets[column];
 }
 
 static void gather(const weft_loader *loader, const job *p, size_t c) {
-    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
+    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
     const weft_column *const column = &loader->dataset->columns[c];
     const size_t bytes = wi_column_bytes(column);
     unsigned char *const target = slot_column(loader, p->batch, c);
@@ -113,7 +125,7 @@ static void gather(const weft_loader *loader, const job *p, size_t c) {
 static weft_status make_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
-    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
+    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
     const size_t bytes = wi_column_bytes(&dataset->columns[0]);
     unsigned char *const target = slot_column(loader, p->batch, 0);
     for (size_t i = p->begin; i < p->end; i++) {
@@ -140,8 +152,10 @@ static bool has_work(const weft_loader *loader) {
 
 static job take_job(weft_loader *loader) {
     const uint64_t batch_in_epoch = loader->cursor - loader->first;
-    const size_t examples = batch_examples(loader, batch_in_epoch), left = examples - loader->position;
     job p = {.batch = loader->cursor, .batch_in_epoch = batch_in_epoch, .begin = loader->position};
+    size_t examples;
+    loaded_examples(loader, batch_in_epoch, &p.first, &examples);
+    const size_t left = examples - loader->position;
     p.end = p.begin + (left < loader->job_examples ? left : loader->job_examples);
     if (p.begin == 0) loader->left[p.batch % loader->slots] = examples;
     loader->position = p.end;
@@ -232,7 +246,8 @@ static weft_status allocate_slots(weft_loader *loader) {
 
 static weft_status allocate_ring(weft_loader *loader) {
     const weft_dataset *const dataset = loader->dataset;
-    const size_t largest = dataset->examples < loader->batch ? dataset->examples : loader->batch;
+    size_t first, largest;
+    loaded_examples(loader, 0, &first, &largest); /* no batch has more than the first one */
     loader->order = wi_allocate_array(loader->allocator, dataset->examples, sizeof *loader->order);
     loader->offsets = wi_allocate_array(loader->allocator, dataset->count, sizeof *loader->offsets);
     loader->left = wi_allocate_array(loader->allocator, loader->slots, sizeof *loader->left);
@@ -294,6 +309,11 @@ static void destroy_locks(weft_loader *loader) {
 
 weft_status weft_loader_create(
     weft_loader **loader, weft_dataset *dataset, const weft_loader_options *given) {
+    return wi_loader_create(loader, dataset, given, NULL, NULL);
+}
+
+weft_status wi_loader_create(weft_loader **loader, weft_dataset *dataset, const weft_loader_options *given,
+    wi_loader_part *part, const void *user) {
     weft_loader_options own;
     const weft_loader_options *const options = &own;
     if (!loader) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_create: loader is NULL");
@@ -309,6 +329,8 @@ weft_status weft_loader_create(
     made->prefetch = options->prefetch ? options->prefetch : 2;
     made->shuffle = options->shuffle;
     made->seed = options->seed;
+    made->part = part;
+    made->part_user = user;
     choose_threads(made, options->threads);
     made->batches = dataset->examples / made->batch;
     if (!options->drop_last && dataset->examples % made->batch) made->batches++;

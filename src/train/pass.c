@@ -1,7 +1,7 @@
 /* The loop over a dataset (contract in pass.h). */
-#include "train/pass.h"
 #include "ops/loss_scale.h"
 #include "train/recode.h"
+#include "train/shards.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count
 
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options) {
     pass->allocator = allocator;
-    pass->inference = options->update_count == 0;
+    pass->shards = options->shards;
+    pass->inference = options->update_count == 0 && !(options->shards && options->shards->trains);
     pass->memory_limit = options->memory_limit;
     pass->counts = options->counts;
     pass->terms = *options->terms;
@@ -33,6 +34,8 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     }
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
     add_outputs(pass, options->updates, options->update_count);
+    if (pass->shards) add_outputs(pass, &pass->shards->part, 1);
+    if (pass->shards) add_outputs(pass, pass->shards->divided.gradients, pass->shards->divided.count);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
     pass->feed.partial = options->partial;
     return WEFT_OK;
@@ -57,19 +60,24 @@ void wi_pass_clear(wi_pass *pass) {
     *pass = (wi_pass){0};
 }
 
-/* Creates *plan for batches of `examples` examples, unless it is one already. */
-static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, size_t examples) {
-    if (*plan && *planned == examples) return WEFT_OK;
-    weft_plan_release(*plan);
+weft_status wi_pass_create_plan(
+    const wi_pass *pass, weft_plan **plan, weft_tensor *const *outputs, size_t count, size_t examples) {
     *plan = NULL;
     if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the length */
     /* Kernels that only validation needs are compiled late, so that training can begin before. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
         .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
         .length = pass->feed.length};
-    WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
+    return weft_plan_create(plan, outputs, count, &options);
+}
+
+/* Creates *plan for batches of `examples` examples, unless it is one already. */
+static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, size_t examples) {
+    if (pass->shards) return wi_shards_plan(pass, examples);
+    if (*plan && *planned == examples) return WEFT_OK;
+    weft_plan_release(*plan);
     *planned = examples;
-    return WEFT_OK;
+    return wi_pass_create_plan(pass, plan, pass->outputs, pass->output_count, examples);
 }
 
 weft_status wi_pass_plan(wi_pass *pass, size_t examples) {
@@ -116,14 +124,24 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
         weft_plan_release(pass->full);
         weft_plan_release(pass->rest);
         pass->full = pass->rest = NULL;
+        if (pass->shards) wi_shards_forget_plans(pass->shards);
     }
     WI_TRY(status);
+    if (pass->shards && pass->shards->totals_feed.count)
+        WI_TRY(wi_feed_bind(&pass->shards->totals_feed, dataset->columns, dataset->count));
     if (pass->feed.waits)
         WI_FAIL(WEFT_ERROR_SHAPE,
             "no column of the dataset has an axis for WEFT_LENGTH, so the length of the batch is unknown");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
     WI_TRY(recode(pass, dataset));
     return wi_feed_check_labels(&pass->feed, pass->dataset);
+}
+
+/* The examples of a batch that this process loads. */
+static void part_of_batch(const void *user, size_t examples, size_t *first, size_t *count) {
+    const wi_shard_range range = wi_shards_examples(user, examples);
+    *first = range.first;
+    *count = range.count;
 }
 
 static weft_status make_loader(wi_pass *pass) {
@@ -135,9 +153,12 @@ static weft_status make_loader(wi_pass *pass) {
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
         .shuffle = pass->shuffle, .drop_last = pass->drop_last, .seed = pass->seed, .prefetch = interval,
         .threads = pass->threads};
-    WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
-    pass->interval = interval;
+    WI_TRY(wi_loader_create(
+        &pass->loader, dataset, &options, pass->shards ? part_of_batch : NULL, pass->shards));
+    pass->interval = pass->shards ? 1 : interval; /* all processes wait for one another in each step */
     pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
+    if (pass->shards)
+        pass->slot_examples = (pass->slot_examples + pass->shards->count - 1) / pass->shards->count;
     if (pass->measures.tensor_count == 0) return WEFT_OK;
     pass->measured =
         wi_allocate_array(pass->allocator, interval * pass->slot_examples, pass->measures.example_bytes);
@@ -169,6 +190,7 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
     if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
     if (examples % pass->batch)
         WI_TRY(plan_for(pass, &pass->rest, &pass->rest_examples, examples % pass->batch));
+    if (pass->shards) WI_TRY(wi_shards_reserve(pass));
     return pass->loader ? WEFT_OK : make_loader(pass);
 }
 
@@ -236,8 +258,19 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
+/* A step of a divided batch. loaded: whether the batch could be loaded. */
+static weft_status divided_step(wi_pass *pass, weft_status loaded, const void *const *columns,
+    size_t examples, const wi_pass_hooks *hooks) {
+    wi_record *const record = &pass->records[pass->pending++];
+    *record = (wi_record){.examples = examples, .rate = NAN, .judged = WI_UPDATE_IS_LATER};
+    WI_TRY(wi_shards_step(pass, columns, examples, loaded, hooks, record));
+    if (pass->rate) WI_TRY(weft_scalar_get(pass->rate, &record->rate));
+    return read_scaling(pass, record);
+}
+
 /* Waits for both plans, because each plan reports only the faults of its own ops. */
 static weft_status wait_for_device(wi_pass *pass) {
+    if (pass->shards) return pass->shards->update ? weft_plan_wait(pass->shards->update) : WEFT_OK;
     if (pass->full) WI_TRY(weft_plan_wait(pass->full));
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
 }
@@ -286,7 +319,8 @@ static weft_status take_record(wi_pass *pass, size_t step) {
     wi_record *const record = &pass->records[step];
     if (wi_record_is_skipped(record) && !isfinite(record->loss)) return WEFT_OK;
     take_loss(pass, record);
-    return record->measured && pass->measures.count ? take_measures(pass, step) : WEFT_OK;
+    const bool measures = record->measured && pass->measures.count && !pass->shards;
+    return measures ? take_measures(pass, step) : WEFT_OK;
 }
 
 static weft_status finish_interval(wi_pass *pass, const wi_pass_hooks *hooks) {
@@ -303,13 +337,18 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
     for (bool stop = false; !stop;) {
         size_t examples = 0;
         bool finish = false;
-        WI_TRY(weft_loader_next(pass->loader, &examples, columns));
-        if (examples == 0) break;
-        WI_TRY(enqueue_step(pass, columns, examples, hooks));
+        const weft_status loaded = weft_loader_next(pass->loader, &examples, columns);
+        if (!pass->shards) WI_TRY(loaded);
+        if (loaded == WEFT_OK && examples == 0) break;
+        if (pass->shards)
+            WI_TRY(divided_step(pass, loaded, columns, examples, hooks));
+        else
+            WI_TRY(enqueue_step(pass, columns, examples, hooks));
         if (hooks) WI_TRY(hooks->after_step(hooks->user, &finish, &stop));
         if (finish || pass->pending == pass->interval) WI_TRY(finish_interval(pass, hooks));
     }
-    return finish_interval(pass, hooks);
+    WI_TRY(finish_interval(pass, hooks));
+    return pass->shards ? wi_shards_join_metrics(pass) : WEFT_OK;
 }
 
 weft_status wi_pass_run(
@@ -317,6 +356,7 @@ weft_status wi_pass_run(
     pass->totals = start ? start->totals : (wi_pass_totals){0};
     pass->pending = 0;
     if (!start) wi_measures_reset(&pass->measures);
+    if (pass->shards) wi_shards_note_metrics(pass);
     WI_TRY(wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0));
     const weft_status status = run_steps(pass, hooks);
     if (status != WEFT_OK && pass->pending) { /* the device may still use the buffers of the pass */

@@ -42,6 +42,7 @@ typedef struct wi_pass_start {
 } wi_pass_start;
 
 typedef struct wi_pass wi_pass;
+typedef struct wi_shards wi_shards;
 typedef struct wi_pass_hooks {
     void *user;
     /* Called in place of weft_plan_run; may be NULL. If it sets record->loss, it clears record->measured, and the
@@ -61,6 +62,7 @@ typedef struct wi_pass_options {
     weft_tensor *rate; /* of the updates; NULL: none */
     wi_measure_list measured;
     size_t memory_limit;            /* of each plan; 0: none */
+    wi_shards *shards;              /* divides the batches; NULL: they are not divided */
     bool counts;                    /* the last metric of `measured` is the accuracy */
     bool partial;                   /* inputs may lack a column, because a step callback writes them */
     const wi_loss_scaling *scaling; /* of the updates; NULL: none */
@@ -87,6 +89,7 @@ struct wi_pass {
     const weft_graph *known;   /* the graph with whose encodings datasets are compared; NULL: none */
     uint64_t known_version;    /* version of the graph's encodings when `dataset` was compared */
     weft_loader *loader;
+    wi_shards *shards; /* with them, there are other plans than full and rest (shards.h); NULL: none */
     weft_plan *full, *rest;
     size_t full_examples, rest_examples;
     size_t interval, pending;
@@ -98,6 +101,9 @@ struct wi_pass {
  * error. */
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options);
 void wi_pass_clear(wi_pass *pass);
+/* Creates *plan for these outputs and so many examples. It stays NULL while the length of sequences is not known. */
+weft_status wi_pass_create_plan(
+    const wi_pass *pass, weft_plan **plan, weft_tensor *const *outputs, size_t count, size_t examples);
 /* Creates the plan for whole batches of `examples` examples. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
 /* Creates what an epoch over the dataset needs: plans, loader and buffers. Reuses them for the dataset of the last call. */

@@ -38,7 +38,8 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
         {"checkpoint_every.epochs", (double)options->checkpoint_every.epochs},
         {"checkpoint_every.seconds", options->checkpoint_every.seconds},
         {"checkpoint_keep", (double)options->checkpoint_keep},
-        {"histogram_epochs", (double)options->histogram_epochs}));
+        {"histogram_epochs", (double)options->histogram_epochs},
+        {"gradient_shards", (double)options->gradient_shards}));
     if (options->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: batch is %zu, expected at most 2^31 - 1",
             options->batch);
@@ -199,9 +200,14 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
         given.measured.count -= metrics;
     }
     given.partial = trainer->options.step != NULL;
+    given.shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
     given.memory_limit = trainer->options.memory_limit;
     WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
+    wi_shards *const divided = trainer->divided_by.count > 1 ? trainer->shards : NULL;
+    for (size_t i = 1; i < 3 && divided; i++)
+        WI_TRY(wi_shards_divide(&divided[i], given.loss, &trainer->terms, NULL));
     given = (wi_pass_options){.loss = given.loss,
+        .shards = divided ? &divided[1] : NULL,
         .terms = given.terms,
         .counts = given.counts,
         .rate = given.rate,
@@ -210,6 +216,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
         .updates = trainer->options.carries,
         .update_count = trainer->options.carry_count};
     WI_TRY(wi_pass_init(&trainer->validation, allocator, &given));
+    if (divided) given.shards = &divided[2];
     WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &given));
     return wi_pass_plan(&trainer->training, trainer->options.batch);
 }
@@ -224,6 +231,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     if (options->matmul_precision != WEFT_MATMUL_PRECISION_HIGHEST)
         WI_TRY(weft_graph_set_matmul_precision(trainer->graph, options->matmul_precision));
     WI_TRY(weft_graph_status(trainer->graph));
+    WI_TRY(wi_trainer_divide(trainer));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));
     WI_TRY(check_output_forms(trainer));
@@ -231,9 +239,14 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(prepare_reports(trainer));
     WI_TRY(wi_loss_terms_find(&trainer->terms, loss));
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
-    if (options->update_count == 0)
+    wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
+    weft_tensor *const *const rated = shards ? shards->updates : updates;
+    if (shards)
+        WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, &options->optimizer));
+    else if (options->update_count == 0)
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
-    WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, updates, given.update_count, options));
+    WI_TRY(wi_rate_init(
+        &trainer->rate, trainer->graph, rated, shards ? shards->update_count : given.update_count, options));
     given.rate = trainer->rate.scalar;
     if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
     for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
@@ -259,6 +272,7 @@ static weft_status create(weft_trainer **trainer, weft_tensor *loss, const weft_
     made->context = weft_context_retain(graph->context);
     made->options = options;
     made->options.validation = weft_dataset_retain(options.validation);
+    made->options.distributed = weft_distributed_retain(options.distributed);
     if (!made->options.optimizer.kind) made->options.optimizer = weft_adam(1e-3f);
     made->options.epochs = WI_OPTION(made->options.epochs, 1);
     if (!made->options.batch) made->options.batch = 32;
@@ -300,11 +314,15 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_pass_clear(&trainer->training);
     wi_pass_clear(&trainer->validation);
     wi_pass_clear(&trainer->evaluation);
+    for (size_t i = 0; i < 3; i++)
+        if (trainer->shards[i].allocator || trainer->shards[i].count) wi_shards_clear(&trainer->shards[i]);
     wi_watch_clear(&trainer->watch);
     wi_training_log_clear(&trainer->log);
     weft_events_release(trainer->events);
     wi_arena_clear(&trainer->arena);
     weft_dataset_release(trainer->options.validation);
+    if (trainer->options.distributed) trainer->options.distributed->stops = NULL;
+    weft_distributed_release(trainer->options.distributed);
     weft_graph_release(trainer->graph);
     wi_release(context->allocator, trainer->times);
     wi_release(context->allocator, trainer);

@@ -102,6 +102,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
         if (!trainer->options.on_step(trainer->options.user, &trainer->state)) trainer->ends = true;
     }
     if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
+    WI_TRY(wi_trainer_agree(trainer, &trainer->ends));
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     /* The first step is waited for, as its time is measured separately. */
@@ -224,7 +225,7 @@ static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
     if (trainer->options.on_epoch && !trainer->options.on_epoch(trainer->options.user, &trainer->state))
         trainer->ends = true;
     if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
-    return WEFT_OK;
+    return wi_trainer_agree(trainer, &trainer->ends);
 }
 
 /* Moves the position to the beginning of the next epoch. Saves a checkpoint if one is due, or the epoch was the best. */
@@ -364,9 +365,10 @@ weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
     WI_TRY(wi_process_check_driver()); /* before files are changed */
     trainer->run_began = wi_clock_seconds();
-    WI_TRY(try_outputs(trainer));
-    WI_TRY(prepare_run(trainer, dataset));
-    return end_run(trainer, run_epochs(trainer));
+    weft_status status = try_outputs(trainer);
+    if (status == WEFT_OK) status = prepare_run(trainer, dataset);
+    WI_TRY(wi_trainer_begin_group(trainer, dataset, status));
+    return end_run(trainer, wi_trainer_end_group(trainer, run_epochs(trainer)));
 }
 
 weft_status weft_trainer_evaluate(
@@ -375,7 +377,8 @@ weft_status weft_trainer_evaluate(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_evaluate: trainer and dataset must not be NULL");
     const bool known = trainer->options.validation == dataset; /* its plans exist already */
     wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
-    WI_TRY(wi_pass_prepare(pass, dataset));
+    const weft_status prepared = wi_pass_prepare(pass, dataset);
+    WI_TRY(wi_group_meet(trainer->options.distributed, WI_MEET_PASS, prepared));
     trainer->last_measured = pass;
     WI_TRY(wi_pass_run(pass, 0, NULL, NULL));
     if (loss) *loss = wi_pass_loss(pass);

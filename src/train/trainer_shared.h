@@ -6,6 +6,7 @@
 #include "train/early_stopping.h"
 #include "train/pass.h"
 #include "train/rate.h"
+#include "train/shards.h"
 #include "train/training_log.h"
 #include <weft/events.h>
 
@@ -35,6 +36,8 @@ struct weft_trainer {
     atomic_int references;
     atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;
+    wi_shards shards[3];         /* of the three passes, if batches are divided */
+    wi_shard_options divided_by; /* count 1: they are not */
     wi_rate rate;
     wi_checkpointer checkpointer;
     weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
@@ -58,5 +61,15 @@ struct weft_trainer {
     weft_epoch state; /* of the current run */
     double run_began;
 };
+
+/* ---- processes that train together (trainer_group.c) ---- */
+/* Decides into how many shards batches are divided, and leaves files to rank 0. */
+weft_status wi_trainer_divide(weft_trainer *trainer);
+/* Compares what all processes are about to run, and gives them the parameters of rank 0. status: of preparing the run. */
+weft_status wi_trainer_begin_group(weft_trainer *trainer, const weft_dataset *dataset, weft_status status);
+/* *ends: whether any process wants to end the run. */
+weft_status wi_trainer_agree(weft_trainer *trainer, bool *ends);
+/* Tells the others that the run of this process has failed. Returns the status. */
+weft_status wi_trainer_end_group(weft_trainer *trainer, weft_status status);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct numbers {
     uint64_t seed, epochs, skipped_steps, scheduled_skips;
     size_t batch, steps, not_finite_step, best_epoch, waited;
     bool shuffle, kept, drop_last, window_counts;
-    uint64_t windows, empty_windows, empty_steps;
+    uint64_t windows, empty_windows, empty_steps, gradient_shards;
     double best, seconds, right, counted; /* right, counted: sums of the accuracy */
     wi_log_position logs;
     weft_plateau plateau;
@@ -112,6 +112,7 @@ static numbers gather(const weft_trainer *trainer) {
     n.empty_windows = trainer->empty_windows;
     n.empty_steps = trainer->info.empty_steps;
     n.window_counts = trainer->window_counts;
+    n.gradient_shards = trainer->divided_by.count;
     const double *const sums = wi_pass_accuracy_sums(&trainer->training);
     if (!inside) return n;
     n.position.start.totals = trainer->training.totals;
@@ -181,7 +182,7 @@ static weft_status read_scaling(const wi_checkpoint_file *file, numbers *n) {
 
 /* ---- entries that files of older versions lack ---- */
 
-enum { LATER_ROWS = 6, TERM_KEY = 48 };
+enum { LATER_ROWS = 7, TERM_KEY = 48 };
 
 static void list_later_rows(numbers *n, number_row rows[LATER_ROWS]) {
     const number_row all[LATER_ROWS] = {
@@ -191,6 +192,7 @@ static void list_later_rows(numbers *n, number_row rows[LATER_ROWS]) {
         {"trainer.empty_steps", COUNT, &n->empty_steps},
         {"trainer.window_counts", FLAG, &n->window_counts},
         {"trainer.drop_last", FLAG, &n->drop_last},
+        {"trainer.gradient_shards", COUNT, &n->gradient_shards},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -217,6 +219,7 @@ static weft_status read_later(const weft_trainer *trainer, const wi_checkpoint_f
     number_row rows[LATER_ROWS];
     list_later_rows(n, rows);
     n->windows = n->steps / trainer->rate.accumulate;
+    n->gradient_shards = 1;
     for (size_t i = 0; i < LATER_ROWS; i++)
         if (wi_checkpoint_find(file, rows[i].key)) WI_TRY(read_row(file, &rows[i]));
     for (size_t i = 0; i < 2 * trainer->terms.count; i++) {
@@ -271,6 +274,11 @@ static weft_status check_options(
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s' comes from a training with%s drop_last; this trainer is with%s drop_last", file->path,
             n->drop_last ? "" : "out", trainer->options.drop_last ? "" : "out");
+    if (n->gradient_shards != trainer->divided_by.count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s' comes from a training with %" PRIu64
+            " gradient shards; this trainer has %zu: set gradient_shards",
+            file->path, n->gradient_shards, trainer->divided_by.count);
     if (n->seed != trainer->options.seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s' comes from a training with the seed %" PRIu64 "; this trainer has the seed %" PRIu64,

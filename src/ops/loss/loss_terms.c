@@ -32,7 +32,8 @@ weft_tensor *wi_note_mean(weft_tensor *mean, weft_tensor *total) {
 
 typedef struct split {
     wi_loss_terms *terms;
-    bool *varies; /* by node id: the node depends on the batch */
+    wi_loss_sum *sum; /* gets the summands of the rest; NULL: nobody asks for them */
+    bool *varies;     /* by node id: the node depends on the batch */
     int visits;
 } split;
 
@@ -63,15 +64,19 @@ static weft_tensor *times(weft_tensor *factor, weft_tensor *other) {
     return factor ? weft_mul(factor, other) : other;
 }
 
-static void add_rest(split *s, const weft_tensor *x) {
+static void add_rest(split *s, weft_tensor *x, weft_tensor *factor) {
     s->terms->has_rest = true;
     s->terms->is_always = s->terms->is_always || s->varies[x->id];
+    if (!s->sum) return;
+    s->sum->is_too_long = s->sum->is_too_long || s->sum->count == WI_LOSS_SUMMANDS;
+    if (s->sum->count < WI_LOSS_SUMMANDS)
+        s->sum->rest[s->sum->count++] = (wi_loss_summand){factor, x, s->varies[x->id]};
 }
 
 static void add_term(split *s, weft_tensor *x, weft_tensor *factor, weft_tensor *total) {
     wi_loss_terms *const terms = s->terms;
     if (terms->count == WI_LOSS_TERMS) {
-        add_rest(s, x);
+        add_rest(s, x, factor);
         return;
     }
     terms->of[terms->count++] = (wi_loss_term){times(factor, x), total};
@@ -100,7 +105,7 @@ static void walk(split *s, weft_tensor *x, weft_tensor *factor) {
         add_term(s, x, factor, mean->total);
     } else if (s->visits++ == MOST_VISITS) {
         s->visits--;
-        add_rest(s, x);
+        add_rest(s, x, factor);
     } else if (inner) {
         walk(s, inner, factor);
     } else if (x->op == &wi_op_add || x->op == &wi_op_sub) {
@@ -115,18 +120,15 @@ static void walk(split *s, weft_tensor *x, weft_tensor *factor) {
     } else if (x->op == &wi_op_div && !s->varies[b->id]) {
         walk(s, a, times(factor, weft_reciprocal(b)));
     } else {
-        add_rest(s, x);
+        add_rest(s, x, factor);
     }
 }
 
-weft_status wi_loss_terms_find(wi_loss_terms *terms, weft_tensor *loss) {
+static weft_status find(wi_loss_terms *terms, wi_loss_sum *sum, weft_tensor *loss) {
     const weft_allocator *const allocator = loss->graph->context->allocator;
     const size_t nodes = (size_t)loss->id + 1;
-    *terms = (wi_loss_terms){0};
-    terms->has_rest = terms->is_always = !loss->graph->means;
-    if (!loss->graph->means) return WEFT_OK;
     const weft_tensor **const found = wi_allocate_array(allocator, nodes, sizeof *found);
-    split s = {terms, wi_allocate_array(allocator, nodes, sizeof(bool)), 0};
+    split s = {terms, sum, wi_allocate_array(allocator, nodes, sizeof(bool)), 0};
     if (found && s.varies) {
         mark(loss, found, s.varies);
         walk(&s, loss, NULL);
@@ -137,6 +139,17 @@ weft_status wi_loss_terms_find(wi_loss_terms *terms, weft_tensor *loss) {
     wi_release(allocator, found);
     wi_release(allocator, s.varies);
     return failed ? WEFT_ERROR_MEMORY : weft_graph_status(loss->graph);
+}
+
+weft_status wi_loss_terms_find(wi_loss_terms *terms, weft_tensor *loss) {
+    *terms = (wi_loss_terms){0};
+    terms->has_rest = terms->is_always = !loss->graph->means;
+    return loss->graph->means ? find(terms, NULL, loss) : WEFT_OK;
+}
+
+weft_status wi_loss_sum_find(wi_loss_sum *sum, weft_tensor *loss) {
+    *sum = (wi_loss_sum){0};
+    return find(&sum->terms, sum, loss);
 }
 
 weft_tensor *wi_loss_terms_count(const wi_loss_terms *terms) {

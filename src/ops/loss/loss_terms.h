@@ -33,6 +33,24 @@ typedef struct wi_loss_terms {
 } wi_loss_terms;
 
 weft_status wi_loss_terms_find(wi_loss_terms *terms, weft_tensor *loss);
+
+/* A summand of the rest: factor · value, where the factor does not depend on the data of the batch. */
+typedef struct wi_loss_summand {
+    weft_tensor *factor; /* NULL: 1 */
+    weft_tensor *value;
+    bool varies; /* the value depends on the batch */
+} wi_loss_summand;
+
+/* The terms of the loss and the summands of its rest; some may be 0. Not in the order of the loss. */
+enum { WI_LOSS_SUMMANDS = 64 };
+typedef struct wi_loss_sum {
+    wi_loss_terms terms;
+    wi_loss_summand rest[WI_LOSS_SUMMANDS];
+    size_t count;     /* of summands */
+    bool is_too_long; /* the loss has more summands, which are not in the list */
+} wi_loss_sum;
+
+weft_status wi_loss_sum_find(wi_loss_sum *sum, weft_tensor *loss);
 /* Is the batch not empty? bool of rank 0; NULL: no batch is empty, or the graph has an error. */
 weft_tensor *wi_loss_terms_count(const wi_loss_terms *terms);
 

@@ -1,0 +1,214 @@
+/* Meetings and exchanges of a job (contract in group.h). */
+#include "dist/group.h"
+#include "base/platform.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static const char *const meeting_names[WI_MEETINGS] = {[WI_MEET_LEAVE] = "leaves the job",
+    [WI_MEET_WAIT] = "calls weft_distributed_wait",
+    [WI_MEET_BROADCAST] = "calls weft_distributed_broadcast",
+    [WI_MEET_GATHER] = "calls weft_distributed_gather",
+    [WI_MEET_SUM] = "calls weft_distributed_sum",
+    [WI_MEET_COMPARE] = "begins a run",
+    [WI_MEET_SYNCHRONISE] = "calls weft_distributed_synchronise",
+    [WI_MEET_PASS] = "begins a pass over a dataset",
+    [WI_MEET_STEP] = "begins a step",
+    [WI_MEET_RESULTS] = "ends a step"};
+
+/* ---- waiting ---- */
+
+enum { SPINS = 2000, STOP_SECONDS = 5 };
+static const double longest_sleep = 1e-3;
+
+static weft_status lose(weft_distributed *group, const char *line) {
+    if (!group->is_over) snprintf(group->over, sizeof group->over, "%s", line);
+    group->is_over = true;
+    WI_FAIL(WEFT_ERROR_PEER, "%s", line);
+}
+
+/* Why a wait ends without an answer; NULL: it goes on. */
+static const char *gives_up(const weft_distributed *group, double waited, double stopped) {
+    if (waited > group->timeout) return "the timeout is over";
+    if (stopped > STOP_SECONDS) return "the program was asked to stop";
+    return NULL;
+}
+
+/* Polls without sleeping at first, as most answers come within microseconds; then sleeps a little longer each time, so that processes that
+ * share a core do not take it from one another. */
+weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
+    const double began = wi_clock_seconds();
+    double sleeps = 20e-6, stopped_at = 0;
+    for (size_t tries = 0;; tries++) {
+        char line[WI_TRANSPORT_LINE] = "";
+        bool finished = false;
+        if (!group->transport->test(work, &finished, line)) {
+            char text[WI_TRANSPORT_LINE + 64];
+            snprintf(text, sizeof text, "distributed: rank %zu of %zu: %s", group->rank, group->size, line);
+            return lose(group, text);
+        }
+        if (finished) return WEFT_OK;
+        if (tries < SPINS) continue;
+        const double now = wi_clock_seconds();
+        const bool stops = group->stops && atomic_load(group->stops);
+        if (stops && stopped_at <= 0) stopped_at = now;
+        const char *const why = gives_up(group, now - began, stops ? now - stopped_at : 0);
+        if (why) {
+            char text[160];
+            snprintf(text, sizeof text,
+                "distributed: rank %zu of %zu has waited %.0f s for other processes, and %s; one of them may "
+                "have died",
+                group->rank, group->size, now - began, why);
+            return lose(group, text);
+        }
+        wi_clock_sleep(sleeps);
+        sleeps = sleeps * 2 < longest_sleep ? sleeps * 2 : longest_sleep;
+    }
+}
+
+weft_status wi_group_gather(weft_distributed *group, const void *own, const size_t *bytes, void *all) {
+    char line[WI_TRANSPORT_LINE] = "";
+    wi_transport_work *work = NULL;
+    size_t *const at = wi_allocate_array(group->allocator, group->size, sizeof *at);
+    if (!at) return WEFT_ERROR_MEMORY;
+    for (size_t r = 1; r < group->size; r++) at[r] = at[r - 1] + bytes[r - 1];
+    const bool began = group->transport->gather(&work, own, all, bytes, at, line);
+    wi_release(group->allocator, at);
+    return began ? wi_group_wait(group, work) : lose(group, line);
+}
+
+weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size_t bytes, void *all) {
+    if (group->size == 1) return memcpy(all, own, bytes), WEFT_OK;
+    size_t *const list = wi_allocate_array(group->allocator, group->size, sizeof *list);
+    if (!list) return WEFT_ERROR_MEMORY;
+    for (size_t r = 0; r < group->size; r++) list[r] = bytes;
+    const weft_status status = wi_group_gather(group, own, list, all);
+    wi_release(group->allocator, list);
+    return status;
+}
+
+/* In pieces, as an exchange has below 2^31 bytes. */
+weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes, size_t from) {
+    enum { PIECE = 1 << 28 };
+    weft_status status = WEFT_OK;
+    if (group->size == 1) return WEFT_OK;
+    size_t *const list = wi_allocate_array(group->allocator, group->size, sizeof *list);
+    unsigned char *const sent = wi_allocate(group->allocator, bytes < PIECE ? bytes + 1 : PIECE);
+    for (size_t done = 0; done < bytes && list && sent && status == WEFT_OK; done += list[from]) {
+        list[from] = bytes - done < PIECE ? bytes - done : PIECE;
+        memcpy(sent, (unsigned char *)data + done, list[from]);
+        status = wi_group_gather(group, sent, list, (unsigned char *)data + done);
+    }
+    if (!list || !sent) status = WEFT_ERROR_MEMORY;
+    wi_release(group->allocator, list);
+    wi_release(group->allocator, sent);
+    return status;
+}
+
+/* ---- meetings ---- */
+
+typedef struct message {
+    uint32_t what, status;
+    char line[248]; /* the beginning of the message of the error */
+} message;
+
+static message own_message(wi_meeting what, weft_status status) {
+    message own = {.what = (uint32_t)what, .status = (uint32_t)status};
+    if (status != WEFT_OK) snprintf(own.line, sizeof own.line, "%s", weft_last_error());
+    return own;
+}
+
+/* The first rank that failed, or that does something else than this one. */
+static weft_status judge(weft_distributed *group, const message *all, wi_meeting what) {
+    char text[WI_ERROR_LINE];
+    for (size_t r = 0; r < group->size; r++) {
+        if (all[r].status == WEFT_OK) continue;
+        snprintf(text, sizeof text, "distributed: rank %zu failed: %.*s", r, (int)sizeof all[r].line - 1,
+            all[r].line);
+        return lose(group, text);
+    }
+    for (size_t r = 0; r < group->size; r++) {
+        if (all[r].what == (uint32_t)what) continue;
+        const char *const other = all[r].what < WI_MEETINGS ? meeting_names[all[r].what] : NULL;
+        snprintf(text, sizeof text, "distributed: rank %zu %s, but rank %zu %s", r,
+            other ? other : "does something unknown", group->rank, meeting_names[what]);
+        return lose(group, text);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_group_meet(weft_distributed *group, wi_meeting what, weft_status status) {
+    if (!group || group->size == 1) return status;
+    if (group->is_over && status == WEFT_OK) WI_FAIL(WEFT_ERROR_PEER, "%s", group->over);
+    if (group->is_over) return status;
+    char kept[WI_ERROR_LINE];
+    wi_error_save(kept, sizeof kept);
+    const message own = own_message(what, status);
+    message *const all = wi_allocate_array(group->allocator, group->size, sizeof *all);
+    weft_status met = all ? wi_group_gather_equal(group, &own, sizeof own, all) : WEFT_ERROR_MEMORY;
+    if (met == WEFT_OK) met = judge(group, all, what);
+    wi_release(group->allocator, all);
+    if (status == WEFT_OK) return met;
+    wi_error_restore(kept);
+    return status;
+}
+
+/* ---- comparing ---- */
+
+/* The first line in which two texts differ, of each. */
+static void find_difference(const char **a, const char **b) {
+    for (;;) {
+        const size_t one = strcspn(*a, "\n"), other = strcspn(*b, "\n");
+        if (one != other || memcmp(*a, *b, one) != 0 || !(*a)[one]) return;
+        *a += one + 1;
+        *b += other + 1;
+    }
+}
+
+static weft_status fail_difference(
+    weft_distributed *group, const char *what, size_t rank, const char *first, const char *other) {
+    char text[WI_ERROR_LINE];
+    find_difference(&first, &other);
+    snprintf(text, sizeof text, "%s: rank %zu differs from rank 0: \"%.*s\" instead of \"%.*s\"", what, rank,
+        (int)(strcspn(other, "\n") < 160 ? strcspn(other, "\n") : 160), other,
+        (int)(strcspn(first, "\n") < 160 ? strcspn(first, "\n") : 160), first);
+    (void)lose(group, text);
+    return wi_fail(WEFT_ERROR_ARGUMENT, "%s", text);
+}
+
+/* lengths[r]: of the text of rank r, with its final 0. */
+static weft_status compare_texts(
+    weft_distributed *group, const char *what, const char *text, const size_t *lengths) {
+    size_t total = 0;
+    for (size_t r = 0; r < group->size; r++) total += lengths[r];
+    char *const all = wi_allocate(group->allocator, total);
+    if (!all) return WEFT_ERROR_MEMORY;
+    weft_status status = wi_group_gather(group, text, lengths, all);
+    const char *other = all;
+    for (size_t r = 0; r < group->size && status == WEFT_OK; other += lengths[r++])
+        if (strcmp(all, other) != 0) status = fail_difference(group, what, r, all, other);
+    wi_release(group->allocator, all);
+    return status;
+}
+
+weft_status wi_group_compare(weft_distributed *group, const char *what, const char *text) {
+    typedef struct sized {
+        uint64_t digest, bytes;
+    } sized;
+    if (group->size == 1) return WEFT_OK;
+    const sized own = {XXH3_64bits(text, strlen(text)), strlen(text) + 1};
+    sized *const all = wi_allocate_array(group->allocator, group->size, sizeof *all);
+    size_t *const lengths = wi_allocate_array(group->allocator, group->size, sizeof *lengths);
+    weft_status status =
+        all && lengths ? wi_group_gather_equal(group, &own, sizeof own, all) : WEFT_ERROR_MEMORY;
+    bool equal = status == WEFT_OK;
+    for (size_t r = 0; r < group->size && status == WEFT_OK; r++) {
+        lengths[r] = (size_t)all[r].bytes;
+        equal = equal && all[r].digest == all[0].digest && all[r].bytes == all[0].bytes;
+    }
+    if (status == WEFT_OK && !equal) status = compare_texts(group, what, text, lengths);
+    wi_release(group->allocator, all);
+    wi_release(group->allocator, lengths);
+    return status;
+}

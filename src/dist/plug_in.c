@@ -1,0 +1,77 @@
+/* Finds and loads the plug-in of the implementation of MPI (contract in group.h). */
+#define _GNU_SOURCE /* dladdr */
+#include "base/platform.h"
+#include "dist/group.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_ROOM = 4096 };
+
+typedef struct implementation {
+    const char *file, *name, *package;
+    const char *symbol;      /* a program that is linked with the implementation has it */
+    const char *variable[2]; /* its launcher sets one of them */
+} implementation;
+
+/* A launcher that is neither of these, such as srun, may have started either; Open MPI is tried first. */
+static const implementation implementations[] = {
+    {"libweft-openmpi.so", "Open MPI", "libopenmpi3", "ompi_mpi_comm_world",
+        {"OMPI_COMM_WORLD_SIZE", "OMPI_MCA_ess"}},
+    {"libweft-mpich.so", "MPICH", "libmpich12", "MPIR_Process", {"MPI_LOCALNRANKS", "HYDI_CONTROL_FD"}},
+};
+enum { IMPLEMENTATIONS = sizeof implementations / sizeof *implementations };
+
+static bool is_here(const implementation *one) {
+    return dlsym(RTLD_DEFAULT, one->symbol) || wi_environment(one->variable[0]) ||
+           wi_environment(one->variable[1]);
+}
+
+/* The folder of the file that this code is in: libweft's, or that of a program that is linked with the static library. */
+static void own_folder(char folder[PATH_ROOM]) {
+    Dl_info info;
+    const char *name;
+    static const char here;
+    *folder = '\0';
+    if (dladdr((const void *)&here, &info) && info.dli_fname)
+        wi_path_split(info.dli_fname, folder, PATH_ROOM, &name);
+}
+
+/* Plug-ins lie in the folder weft/ beside the library; in Weft's build, beside it. RTLD_GLOBAL: Open MPI loads parts of itself that look
+ * for its symbols. */
+static void *open_plug_in(const implementation *one) {
+    static const char *const places[] = {"%s/weft/%s", "%s/%s", "%s/../lib/weft/%s", "%s/../%s"};
+    char folder[PATH_ROOM], path[PATH_ROOM + 64];
+    own_folder(folder);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, places[i], *folder ? folder : ".", one->file);
+        if (!wi_file_exists(path)) continue;
+        return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    return dlopen(one->file, RTLD_NOW | RTLD_GLOBAL);
+}
+
+static weft_status load(const implementation *one, const wi_transport **transport) {
+    void *const library = open_plug_in(one);
+    if (!library) {
+        const char *const why = dlerror();
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "distributed: the plug-in for %s cannot be loaded (%s): install %s, and Weft's plug-ins beside "
+            "libweft",
+            one->name, why ? why : "unknown reason", one->package);
+    }
+    void *const symbol = dlsym(library, WI_TRANSPORT_SYMBOL);
+    wi_transport_function *function;
+    memcpy(
+        &function, &symbol, sizeof function); /* ISO C has no conversion from object to function pointers */
+    *transport = symbol ? function() : NULL;
+    if (*transport && (*transport)->version == WI_TRANSPORT_VERSION) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED, "distributed: '%s' belongs to another version of Weft", one->file);
+}
+
+weft_status wi_plug_in_load(const wi_transport **transport) {
+    for (size_t i = 0; i < IMPLEMENTATIONS; i++)
+        if (is_here(&implementations[i])) return load(&implementations[i], transport);
+    if (load(&implementations[0], transport) == WEFT_OK) return WEFT_OK;
+    return load(&implementations[1], transport);
+}

@@ -1,0 +1,361 @@
+/* Steps of divided batches (contract in shards.h). */
+#include "base/platform.h"
+#include "plan/compiled_plan.h"
+#include "train/shards.h"
+#include <math.h>
+#include <string.h>
+
+/* What a process tells the others of a shard. All are numbers, so that one exchange suffices. */
+typedef struct shard_result {
+    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
+} shard_result;
+
+/* A step in progress. */
+typedef struct step {
+    wi_pass *pass;
+    wi_shards *shards;
+    const void *const *columns;
+    size_t examples, first; /* of the batch; the first one that this process has */
+    uint64_t draws;         /* of the graph, before the step */
+    double *totals;         /* of all shards: WI_LOSS_TERMS numbers each */
+    shard_result *results;  /* of all shards, after the exchange */
+} step;
+
+/* ---- exchanges of an item per shard ---- */
+
+static weft_status exchange(const wi_shards *shards, const void *own, size_t item, void *all) {
+    const size_t ranks = weft_distributed_size(shards->group);
+    if (ranks == 1) return memcpy(all, own, shards->count * item), WEFT_OK;
+    size_t *const bytes = wi_allocate_array(shards->allocator, ranks, sizeof *bytes);
+    if (!bytes) return WEFT_ERROR_MEMORY;
+    for (size_t r = 0; r < ranks; r++) bytes[r] = wi_shards_of(shards->count, r, ranks).count * item;
+    const weft_status status = wi_group_gather(shards->group, own, bytes, all);
+    wi_release(shards->allocator, bytes);
+    return status;
+}
+
+/* ---- the examples of a shard ---- */
+
+static wi_shard_range examples_of(const step *s, size_t shard) {
+    return wi_examples_of(s->examples, shard, s->shards->count);
+}
+
+static const wi_shard_plans *plans_for(const wi_shards *shards, size_t examples) {
+    size_t i = 0;
+    while (shards->plans[i].examples != examples) i++;
+    return &shards->plans[i];
+}
+
+static void columns_of(const step *s, size_t shard, const void *columns[WI_PASS_COLUMNS]) {
+    const weft_dataset *const dataset = s->pass->dataset;
+    const size_t skipped = examples_of(s, shard).first - s->first;
+    for (size_t c = 0; c < dataset->count; c++)
+        columns[c] = (const unsigned char *)s->columns[c] + skipped * wi_column_bytes(&dataset->columns[c]);
+}
+
+/* ---- totals ---- */
+
+static weft_status read_totals(const step *s, size_t shard, double *totals) {
+    const void *columns[WI_PASS_COLUMNS];
+    const size_t examples = examples_of(s, shard).count;
+    if (examples == 0) return WEFT_OK;
+    weft_plan *const plan = plans_for(s->shards, examples)->totals;
+    columns_of(s, shard, columns);
+    WI_TRY(wi_feed_write(&s->shards->totals_feed, plan, columns, examples));
+    WI_TRY(weft_plan_run(plan));
+    for (size_t i = 0; i < s->pass->terms.count; i++) {
+        float total = 0;
+        WI_TRY(weft_plan_read(plan, s->pass->terms.of[i].total, &total, sizeof total));
+        totals[i] = (double)total;
+    }
+    return WEFT_OK;
+}
+
+static double total_of(const step *s, size_t term) {
+    double total = 0;
+    for (size_t shard = 0; shard < s->shards->count; shard++)
+        total += s->totals[shard * WI_LOSS_TERMS + term];
+    return total;
+}
+
+/* The totals of all shards, without which no gradient can be computed: a mean divides by the total of the batch. */
+static weft_status find_totals(step *s, weft_status status) {
+    double own[WI_MAX_OWN_SHARDS * WI_LOSS_TERMS] = {0};
+    if (s->pass->terms.count == 0) return status;
+    for (size_t i = 0; i < s->shards->own.count && status == WEFT_OK; i++)
+        status = read_totals(s, s->shards->own.first + i, own + i * WI_LOSS_TERMS);
+    const weft_status exchanged = exchange(s->shards, own, WI_LOSS_TERMS * sizeof *own, s->totals);
+    return status == WEFT_OK ? exchanged : status;
+}
+
+static weft_status set_shares(const step *s, size_t shard) {
+    const wi_shard_shares *const shares = &s->shards->shares;
+    WI_TRY(weft_scalar_set(
+        shares->examples, (float)((double)examples_of(s, shard).count / (double)s->examples)));
+    for (size_t i = 0; i < s->pass->terms.count; i++) {
+        const double total = total_of(s, i);
+        const double share = total > 0 ? s->totals[shard * WI_LOSS_TERMS + i] / total : 0;
+        WI_TRY(weft_scalar_set(shares->totals[i], (float)share));
+    }
+    return WEFT_OK;
+}
+
+/* ---- states ---- */
+
+static weft_status read_states(const wi_shards *shards, float *averaged, unsigned char *others) {
+    for (size_t i = 0; i < shards->state_count; i++) {
+        const wi_shard_state *const state = &shards->states[i];
+        void *const to = state->is_averaged ? (void *)(averaged + state->at) : (void *)(others + state->at);
+        WI_TRY(wi_variable_read(state->variable, 0, to, state->bytes));
+    }
+    return WEFT_OK;
+}
+
+static weft_status write_states(const wi_shards *shards, const float *averaged, const unsigned char *others) {
+    for (size_t i = 0; i < shards->state_count; i++) {
+        const wi_shard_state *const state = &shards->states[i];
+        const void *const from =
+            state->is_averaged ? (const void *)(averaged + state->at) : (const void *)(others + state->at);
+        WI_TRY(wi_variable_write(state->variable, 0, from, state->bytes));
+    }
+    return WEFT_OK;
+}
+
+/* The states of all processes become the mean over the shards that have examples. */
+static weft_status finish_states(const step *s, float *sums) {
+    wi_shards *const shards = s->shards;
+    const size_t filled = s->examples < shards->count ? s->examples : shards->count;
+    if (shards->state_count == 0) return WEFT_OK;
+    for (size_t i = 0; i < shards->state_floats; i++) sums[i] /= (float)filled;
+    if (shards->other_bytes && shards->group)
+        WI_TRY(
+            wi_group_broadcast(shards->group, shards->others + shards->other_bytes, shards->other_bytes, 0));
+    return write_states(shards, sums, shards->others + shards->other_bytes);
+}
+
+/* ---- the loss and the gradients of a shard ---- */
+
+static weft_status read_results(const step *s, weft_plan *plan, float numbers[1 + 2 * WI_LOSS_TERMS]) {
+    wi_pass *const pass = s->pass;
+    unsigned char *measured = pass->measured;
+    WI_TRY(weft_plan_read_async(plan, s->shards->part, numbers, sizeof *numbers));
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        WI_TRY(weft_plan_read_async(plan, pass->terms.of[i].value, numbers + 1 + 2 * i, sizeof *numbers));
+        WI_TRY(weft_plan_read_async(plan, pass->terms.of[i].total, numbers + 2 + 2 * i, sizeof *numbers));
+    }
+    for (size_t t = 0; t < pass->measures.tensor_count; t++) {
+        const size_t bytes = pass->measures.bytes[t];
+        WI_TRY(weft_plan_read_async(
+            plan, pass->measures.tensors[t], measured, (size_t)plan->info.batch * bytes));
+        measured += bytes * pass->slot_examples;
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
+    const wi_divided_update *const divided = &s->shards->divided;
+    for (size_t i = 0; i < divided->count; i++) {
+        WI_TRY(weft_plan_read_async(plan, divided->gradients[i], slot, divided->bytes[i]));
+        slot += divided->bytes[i] / sizeof *slot;
+    }
+    return WEFT_OK;
+}
+
+static weft_status take_results(
+    const step *s, const void *const *columns, size_t examples, const float *numbers, shard_result *result) {
+    wi_pass *const pass = s->pass;
+    const double *const sums = wi_pass_accuracy_sums(pass);
+    const double right = sums ? sums[0] : 0.0, counted = sums ? sums[1] : 0.0;
+    result->part = (double)numbers[0];
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        result->values[i] = (double)numbers[1 + 2 * i];
+        result->totals[i] = (double)numbers[2 + 2 * i];
+    }
+    if (pass->measures.count)
+        WI_TRY(wi_measures_add(&pass->measures, pass->measured, columns, pass->slot_examples, examples));
+    result->right = sums ? sums[0] - right : 0.0;
+    result->counted = sums ? sums[1] - counted : 0.0;
+    return WEFT_OK;
+}
+
+/* `before` is read before the first shard, and written before each other one, so that all begin with the same states. */
+static weft_status begin_states(const wi_shards *shards, size_t own) {
+    if (shards->state_count == 0) return WEFT_OK;
+    if (own == 0) return read_states(shards, shards->before, shards->others);
+    return write_states(shards, shards->before, shards->others);
+}
+
+static weft_status end_states(const wi_shards *shards, size_t own, float *slot) {
+    if (shards->state_count == 0) return WEFT_OK;
+    /* Those of shard 0 are kept; what the other shards assign is read to the first half, and lost. */
+    unsigned char *const others = shards->others + (own == 0 ? shards->other_bytes : 0);
+    return read_states(shards, slot, others);
+}
+
+static weft_status run_shard(step *s, size_t own, shard_result *result) {
+    wi_shards *const shards = s->shards;
+    const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
+    float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
+                                              shards->trains ? wi_sum_slot(&shards->sum, own) : NULL;
+    const void *columns[WI_PASS_COLUMNS];
+    if (examples == 0) {
+        if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
+        return WEFT_OK;
+    }
+    weft_plan *const plan = plans_for(shards, examples)->loss;
+    columns_of(s, shard, columns);
+    WI_TRY(set_shares(s, shard));
+    WI_TRY(begin_states(shards, own));
+    plan->request.graph->draws = s->draws + shard;
+    WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
+    WI_TRY(weft_plan_run(plan));
+    WI_TRY(read_results(s, plan, numbers));
+    if (slot) WI_TRY(read_gradients(s, plan, slot));
+    WI_TRY(weft_plan_wait(plan));
+    if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
+    return take_results(s, columns, examples, numbers, result);
+}
+
+/* Runs the process's shards. The exchange of a shard's gradients goes on while the next shard is computed. */
+static weft_status run_shards(step *s, weft_status status) {
+    wi_shards *const shards = s->shards;
+    shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    for (size_t i = 0; i < shards->own.count; i++) {
+        if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
+        if (!shards->trains) continue;
+        const weft_status begun = wi_sum_begin(&shards->sum, i);
+        if (status == WEFT_OK) status = begun;
+    }
+    const float *sums = NULL;
+    const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
+    if (status == WEFT_OK) status = added;
+    WI_TRY(wi_group_meet(shards->group, WI_MEET_RESULTS, status));
+    return exchange(shards, own, sizeof *own, s->results);
+}
+
+/* ---- the results of the batch ---- */
+
+/* The numbers that an undivided step has. */
+static void combine(const step *s, wi_record *record) {
+    const wi_pass *const pass = s->pass;
+    double loss = 0, right = 0, counted = 0;
+    for (size_t shard = 0; shard < s->shards->count; shard++) {
+        const shard_result *const result = &s->results[shard];
+        loss += result->part;
+        right += result->right;
+        counted += result->counted;
+    }
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        double total = 0, value = 0;
+        for (size_t shard = 0; shard < s->shards->count; shard++) {
+            total += s->results[shard].totals[i];
+            value += s->results[shard].values[i] * s->results[shard].totals[i];
+        }
+        record->totals[i] = (float)total;
+        record->values[i] = (float)(total > 0 ? value / total : 0);
+    }
+    record->loss = (float)loss;
+    record->right = right;
+    record->counted = counted;
+    record->measured = true;
+}
+
+/* The accuracy of this process gets the rows of the others, so that the caller sees that of all. */
+static void join_accuracy(const step *s, const wi_record *record) {
+    double *const sums = wi_pass_accuracy_sums(s->pass), own_right = 0, own_counted = 0;
+    for (size_t i = 0; i < s->shards->own.count; i++) {
+        own_right += s->results[s->shards->own.first + i].right;
+        own_counted += s->results[s->shards->own.first + i].counted;
+    }
+    if (!sums) return;
+    sums[0] += record->right - own_right;
+    sums[1] += record->counted - own_counted;
+}
+
+/* ---- the update ---- */
+
+static weft_status set_counts(const step *s) {
+    float counts = 0;
+    if (!s->shards->divided.counts) return WEFT_OK;
+    for (size_t i = 0; i < s->pass->terms.count; i++)
+        if (total_of(s, i) > 0) counts = 1;
+    return weft_scalar_set(s->shards->divided.counts, counts);
+}
+
+static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record) {
+    wi_shards *const shards = s->shards;
+    const wi_divided_update *const divided = &shards->divided;
+    float *sums = shards->sum.result;
+    WI_TRY(set_counts(s));
+    for (size_t i = 0; i < divided->count; i++) {
+        WI_TRY(weft_plan_write(shards->update, divided->sums[i], sums, divided->bytes[i]));
+        sums += divided->bytes[i] / sizeof *sums;
+    }
+    WI_TRY(finish_states(s, sums));
+    if (hooks && hooks->run) return hooks->run(hooks->user, shards->update, s->columns, record);
+    return weft_plan_run(shards->update);
+}
+
+static bool draws(const weft_plan *plan) {
+    return plan->partition.draws || plan->schedule.draws;
+}
+
+weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t examples, weft_status status,
+    const wi_pass_hooks *hooks, wi_record *record) {
+    wi_shards *const shards = pass->shards;
+    weft_graph *const graph = shards->plans[0].loss->request.graph;
+    step s = {
+        .pass = pass, .shards = shards, .columns = columns, .examples = examples, .draws = graph->draws};
+    s.first = wi_shards_examples(shards, examples).first;
+    s.totals = wi_allocate_array(shards->allocator, shards->count * WI_LOSS_TERMS, sizeof *s.totals);
+    s.results = wi_allocate_array(shards->allocator, shards->count, sizeof *s.results);
+    if (!s.totals || !s.results) status = WEFT_ERROR_MEMORY;
+    status = find_totals(&s, status);
+    status = run_shards(&s, status);
+    graph->draws = s.draws + (draws(shards->plans[0].loss) ? shards->count : 0);
+    if (status == WEFT_OK) {
+        combine(&s, record);
+        join_accuracy(&s, record);
+    }
+    if (status == WEFT_OK && shards->trains) status = update(&s, hooks, record);
+    wi_release(shards->allocator, s.totals);
+    wi_release(shards->allocator, s.results);
+    return status;
+}
+
+/* ---- metrics ---- */
+
+/* Copies the sums of all metrics to one list, or back. */
+static void copy_sums(const wi_pass *pass, double *list, bool back) {
+    for (size_t i = 0; i < pass->measures.count - pass->counts; i++) {
+        size_t count = 0;
+        double *const sums = wi_metric_sums(pass->measures.items[i].state, &count);
+        memcpy(back ? sums : list, back ? list : sums, count * sizeof *sums);
+        list += count;
+    }
+}
+
+void wi_shards_note_metrics(wi_pass *pass) {
+    copy_sums(pass, pass->shards->metrics, false);
+}
+
+/* What each process has added since the last time is added to what all had then, in the order of ranks. */
+weft_status wi_shards_join_metrics(wi_pass *pass) {
+    wi_shards *const shards = pass->shards;
+    const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
+    if (ranks == 1 || pass->measures.count == pass->counts) return WEFT_OK;
+    double *const own = wi_allocate_array(shards->allocator, numbers + 1, sizeof *own);
+    double *const all = wi_allocate_array(shards->allocator, ranks * numbers + 1, sizeof *all);
+    weft_status status = WEFT_ERROR_MEMORY;
+    if (own && all) {
+        copy_sums(pass, own, false);
+        for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
+        status = wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all);
+    }
+    for (size_t r = 0; r < ranks && status == WEFT_OK; r++)
+        for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
+    if (status == WEFT_OK) copy_sums(pass, shards->metrics, true);
+    wi_release(shards->allocator, own);
+    wi_release(shards->allocator, all);
+    return status;
+}

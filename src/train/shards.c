@@ -1,0 +1,163 @@
+/* Dividing the loss, and the plans of shards (contract in shards.h); shard_step.c runs them. */
+#include "train/shards.h"
+#include "plan/compiled_plan.h"
+#include <string.h>
+
+weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
+    const size_t ranks = weft_distributed_size(options->group);
+    if (options->count < ranks)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: gradient_shards is %zu, but there are %zu processes, and each needs a "
+            "shard",
+            options->count, ranks);
+    if (options->count > ranks * WI_MAX_OWN_SHARDS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: gradient_shards is %zu, expected at most %d for each of the %zu processes",
+            options->count, WI_MAX_OWN_SHARDS, ranks);
+    if (batch % options->count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: a batch of %zu examples cannot be divided into %zu gradient shards of "
+            "equal size",
+            batch, options->count);
+    return WEFT_OK;
+}
+
+void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options) {
+    *shards = (wi_shards){.allocator = allocator, .group = options->group, .count = options->count};
+    shards->own = wi_shards_of(
+        options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
+}
+
+void wi_shards_forget_plans(wi_shards *shards) {
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
+        weft_plan_release(shards->plans[i].loss);
+        weft_plan_release(shards->plans[i].totals);
+        shards->plans[i] = (wi_shard_plans){0};
+    }
+}
+
+void wi_shards_clear(wi_shards *shards) {
+    wi_shards_forget_plans(shards);
+    weft_plan_release(shards->update);
+    if (shards->totals_feed.allocator) wi_feed_clear(&shards->totals_feed);
+    if (shards->sum.allocator) wi_sum_clear(&shards->sum);
+    wi_release(shards->allocator, shards->states);
+    wi_release(shards->allocator, shards->before);
+    wi_release(shards->allocator, shards->others);
+    wi_release(shards->allocator, shards->metrics);
+    *shards = (wi_shards){0};
+}
+
+static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
+    WI_TRY(wi_minimize_divided(shards->part, terms->count > 0 && !terms->is_always, optimizer,
+        &shards->divided, shards->updates, WEFT_MAX_UPDATES, &shards->update_count));
+    shards->trains = true;
+    /* The plan of the loss changes no parameter, which the log would mention otherwise. */
+    shards->part->graph->told_of_training = true;
+    for (size_t i = 0; i < shards->divided.count; i++)
+        shards->gradients += shards->divided.bytes[i] / sizeof(float);
+    return WEFT_OK;
+}
+
+weft_status wi_shards_divide(
+    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
+    weft_tensor *totals[WI_LOSS_TERMS];
+    WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss));
+    if (optimizer) WI_TRY(minimize(shards, terms, optimizer));
+    for (size_t i = 0; i < terms->count; i++) totals[i] = terms->of[i].total;
+    return terms->count ? wi_feed_collect(&shards->totals_feed, shards->allocator, totals, terms->count)
+                        : WEFT_OK;
+}
+
+/* ---- states that the plan of the loss assigns ---- */
+
+static bool is_assigned(const weft_plan *plan, const wi_variable *variable) {
+    return variable->assigned && plan->partition.assigned[variable->block];
+}
+
+static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
+    const weft_graph *const graph = plan->request.graph;
+    shards->states = wi_allocate_array(shards->allocator, graph->variable_count + 1, sizeof *shards->states);
+    if (!shards->states) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const wi_variable *const variable = graph->variables[i];
+        if (!is_assigned(plan, variable)) continue;
+        const bool is_averaged = variable->tensor->dtype == WEFT_F32;
+        size_t *const at = is_averaged ? &shards->state_floats : &shards->other_bytes;
+        shards->states[shards->state_count++] =
+            (wi_shard_state){variable->tensor, variable->bytes, *at, is_averaged};
+        *at += is_averaged ? variable->bytes / sizeof(float) : variable->bytes;
+    }
+    return WEFT_OK;
+}
+
+/* ---- plans ---- */
+
+static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
+    weft_tensor *totals[WI_LOSS_TERMS];
+    WI_TRY(wi_pass_create_plan(pass, &plans->loss, pass->outputs, pass->output_count, examples));
+    if (!plans->loss) return WEFT_OK; /* planned when a dataset tells the length */
+    plans->examples = examples;
+    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss));
+    if (pass->terms.count == 0) return WEFT_OK;
+    for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
+    return wi_pass_create_plan(pass, &plans->totals, totals, pass->terms.count, examples);
+}
+
+static weft_status plan_size(wi_pass *pass, size_t examples) {
+    wi_shard_plans *const plans = pass->shards->plans;
+    size_t i = 0;
+    if (examples == 0) return WEFT_OK;
+    while (i < WI_SHARD_SIZES && plans[i].examples && plans[i].examples != examples) i++;
+    if (i < WI_SHARD_SIZES && plans[i].examples == examples) return WEFT_OK;
+    if (i == WI_SHARD_SIZES) { /* another dataset has another last batch */
+        weft_plan_release(plans[i = WI_SHARD_SIZES - 1].loss);
+        weft_plan_release(plans[i].totals);
+        plans[i] = (wi_shard_plans){0};
+    }
+    return create_plans(pass, &plans[i], examples);
+}
+
+weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
+    wi_shards *const shards = pass->shards;
+    const size_t least = examples / shards->count, most = (examples + shards->count - 1) / shards->count;
+    WI_TRY(plan_size(pass, most));
+    WI_TRY(plan_size(pass, least));
+    if (shards->update || !shards->trains) return WEFT_OK;
+    return wi_pass_create_plan(pass, &shards->update, shards->updates, shards->update_count, 1);
+}
+
+wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples) {
+    if (shards->own.count == 0) return (wi_shard_range){0, 0};
+    const wi_shard_range first = wi_examples_of(examples, shards->own.first, shards->count),
+                         last = wi_examples_of(
+                             examples, shards->own.first + shards->own.count - 1, shards->count);
+    return (wi_shard_range){first.first, last.first + last.count - first.first};
+}
+
+/* ---- what steps need ---- */
+
+static weft_status reserve_metrics(wi_pass *pass) {
+    wi_shards *const shards = pass->shards;
+    size_t numbers = 0;
+    for (size_t i = 0; i < pass->measures.count; i++) {
+        size_t count = 0;
+        (void)wi_metric_sums(pass->measures.items[i].state, &count);
+        numbers += count;
+    }
+    wi_release(shards->allocator, shards->metrics);
+    shards->metric_numbers = numbers;
+    shards->metrics = wi_allocate_array(shards->allocator, numbers + 1, sizeof *shards->metrics);
+    return shards->metrics ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status wi_shards_reserve(wi_pass *pass) {
+    wi_shards *const shards = pass->shards;
+    WI_TRY(reserve_metrics(pass));
+    if (!shards->trains || shards->sum.allocator) return WEFT_OK;
+    shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
+    shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
+    if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
+    return wi_sum_init(&shards->sum, shards->group, shards->allocator, shards->count,
+        shards->gradients + shards->state_floats);
+}

@@ -1,0 +1,92 @@
+/* Passes whose batches are divided into gradient shards, and among processes.
+ *
+ * Each batch has the same number of shards, ranges of its examples of equal size. A process runs the plan of the loss for each of its shards,
+ * one after the other; the gradients of all shards are added up in the order of the shards (dist/sum.h), and a second plan updates the
+ * parameters. The loss of a shard is its part of the loss of the batch (ops/loss/loss_shards.h). All processes make the same update, and so
+ * have the same parameters. What a step computes depends on the number of shards, not on the number of processes:
+ *
+ *   - dropout and other random numbers are drawn by the number of the step and of the shard;
+ *   - states that the plan of the loss assigns, such as the running statistics of a batch norm, are the mean of what the shards assign,
+ *     each beginning with the state before the step. States that are not f32 are those of shard 0. */
+#ifndef WI_SHARDS_H
+#define WI_SHARDS_H
+
+#include "dist/sum.h"
+#include "nn/update_rules.h"
+#include "ops/loss/loss_shards.h"
+#include "train/pass.h"
+
+/* Plans for a shard of so many examples. Three sizes: those of a whole batch, and two of the smaller last batch. */
+enum { WI_SHARD_SIZES = 3 };
+typedef struct wi_shard_plans {
+    size_t examples; /* 0: unused */
+    weft_plan *loss;
+    weft_plan *totals; /* of the terms of the loss, without the rest of the network; NULL: not needed */
+} wi_shard_plans;
+
+/* States that the plan of the loss assigns, all in one list of floats or bytes. */
+typedef struct wi_shard_state {
+    weft_tensor *variable;
+    size_t bytes, at; /* at: where the floats begin in the slot of a shard, or the bytes in `others` */
+    bool is_averaged;
+} wi_shard_state;
+
+struct wi_shards {
+    const weft_allocator *allocator;
+    weft_distributed *group; /* NULL: one process; not retained */
+    size_t count;            /* shards of a batch */
+    wi_shard_range own;
+    bool trains;
+    weft_tensor *part; /* of the loss, by the shares */
+    wi_shard_shares shares;
+    wi_divided_update divided;
+    weft_tensor *updates[WEFT_MAX_UPDATES];
+    size_t update_count;
+    weft_plan *update;
+    wi_shard_plans plans[WI_SHARD_SIZES];
+    wi_feed totals_feed;
+    wi_sum sum;
+    size_t
+        gradients; /* floats of all gradients, with which a slot of the sum begins; then come the averaged states */
+    wi_shard_state *states;
+    size_t state_count, state_floats;
+    float *before;         /* of the averaged states, at the beginning of the step */
+    unsigned char *others; /* of the other states: at the beginning of the step, and then those of shard 0 */
+    size_t other_bytes;
+    double *metrics; /* the sums of the metrics when they were last joined */
+    size_t metric_numbers;
+};
+
+/* What the trainer's options say of shards. */
+enum { WI_MAX_OWN_SHARDS = 64 };
+typedef struct wi_shard_options {
+    weft_distributed *group;
+    size_t count;
+} wi_shard_options;
+
+/* Checks that a batch can be divided. */
+weft_status wi_shards_check(const wi_shard_options *options, size_t batch);
+void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options);
+void wi_shards_clear(wi_shards *shards);
+/* Divides the loss. optimizer: creates the update from the sums of its gradients; NULL: the pass does not train. */
+weft_status wi_shards_divide(
+    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer);
+
+/* ---- for pass.c ---- */
+/* Creates the plans for the shards of a batch of so many examples. */
+weft_status wi_shards_plan(wi_pass *pass, size_t examples);
+void wi_shards_forget_plans(wi_shards *shards);
+/* Allocates what steps need; after the plans of a whole batch. */
+weft_status wi_shards_reserve(wi_pass *pass);
+/* The examples of a batch that the process's shards have. */
+wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples);
+/* Runs a step. columns: of the process's own examples. status: of loading them; after an error the step takes part in all exchanges, and
+ * then fails on all processes. The record gets the results of the whole batch. */
+weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t examples, weft_status status,
+    const wi_pass_hooks *hooks, wi_record *record);
+/* Remembers the metrics, which all processes have alike. */
+void wi_shards_note_metrics(wi_pass *pass);
+/* Adds what the other processes have added to their metrics since then. */
+weft_status wi_shards_join_metrics(wi_pass *pass);
+
+#endif

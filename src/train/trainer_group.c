@@ -1,0 +1,92 @@
+/* A trainer among processes that train together (contract in trainer_shared.h). */
+#include "cl/opened_device.h"
+#include "train/trainer_shared.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static weft_status check_callbacks(const weft_trainer_options *options) {
+    const char *const found = options->step                  ? "step"
+                              : options->update_count        ? "updates"
+                              : options->carry_count         ? "carries"
+                              : options->gradient_histograms ? "gradient_histograms"
+                                                             : NULL;
+    if (!found) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
+}
+
+weft_status wi_trainer_divide(weft_trainer *trainer) {
+    weft_trainer_options *const options = &trainer->options;
+    wi_shard_options *const divided_by = &trainer->divided_by;
+    const size_t ranks = weft_distributed_size(options->distributed);
+    divided_by->group = options->distributed;
+    divided_by->count = options->gradient_shards ? options->gradient_shards : ranks;
+    if (divided_by->count == 1) return WEFT_OK;
+    WI_TRY(check_callbacks(options));
+    WI_TRY(wi_shards_check(divided_by, options->batch));
+    for (size_t i = 0; i < 3; i++)
+        wi_shards_init(&trainer->shards[i], trainer->context->allocator, divided_by);
+    if (ranks > 1) options->distributed->stops = &trainer->stopping;
+    if (weft_distributed_rank(options->distributed) == 0) return WEFT_OK;
+    options->csv_log = options->json_log = options->checkpoint = options->early_stopping.best_file = NULL;
+    options->events = options->html = NULL;
+    return WEFT_OK;
+}
+
+/* What must be equal in all processes, a line each. */
+static void describe(const weft_trainer *trainer, const weft_dataset *dataset, wi_text *text) {
+    const weft_trainer_options *const o = &trainer->options;
+    const wi_device *const device = wi_context_device(trainer->context);
+    wi_text_append(text, "version of Weft: %s\ndevice: %s\ndriver: %s\n", weft_version(), device->info.name,
+        device->info.driver);
+    wi_text_append(text, "batch: %zu\ngradient shards: %zu\nepochs: %zu\nseed: %" PRIu64 "\n", o->batch,
+        trainer->divided_by.count, o->epochs, o->seed);
+    wi_text_append(text, "optimizer: kind %d, rate %g, weight decay %g, clip norm %g, accumulate %u\n",
+        (int)o->optimizer.kind, (double)o->optimizer.rate, (double)o->optimizer.weight_decay,
+        (double)o->optimizer.clip_norm, (unsigned)o->optimizer.accumulate);
+    wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\n", (int)o->precision, o->keep_order,
+        o->drop_last);
+    wi_text_append(
+        text, "finished steps: %zu\nfinished epochs: %" PRIu64 "\n", trainer->steps, trainer->epochs);
+    wi_text_append(text, "examples: %zu\nexamples for validation: %zu\n", dataset->examples,
+        o->validation ? o->validation->examples : 0);
+    for (size_t c = 0; c < dataset->count; c++)
+        wi_text_append(text, "column '%s': %zu bytes per example\n", dataset->columns[c].name,
+            wi_column_bytes(&dataset->columns[c]));
+}
+
+static weft_status compare(weft_trainer *trainer, const weft_dataset *dataset) {
+    wi_text text;
+    wi_text_init(&text, trainer->context->allocator);
+    describe(trainer, dataset, &text);
+    const weft_status status = wi_group_compare(
+        trainer->options.distributed, "weft_trainer_run", text.failed || !text.data ? "" : text.data);
+    wi_text_clear(&text);
+    return status;
+}
+
+weft_status wi_trainer_begin_group(weft_trainer *trainer, const weft_dataset *dataset, weft_status status) {
+    weft_distributed *const group = trainer->options.distributed;
+    if (weft_distributed_size(group) == 1) return status;
+    WI_TRY(wi_group_meet(group, WI_MEET_COMPARE, status));
+    WI_TRY(compare(trainer, dataset));
+    return weft_distributed_synchronise(group, trainer->graph);
+}
+
+weft_status wi_trainer_agree(weft_trainer *trainer, bool *ends) {
+    weft_distributed *const group = trainer->options.distributed;
+    const size_t ranks = weft_distributed_size(group);
+    if (ranks == 1) return WEFT_OK;
+    WI_TRY(wi_group_meet(group, WI_MEET_STEP, WEFT_OK));
+    bool *const any = wi_allocate_array(group->allocator, ranks, sizeof *any);
+    if (!any) return WEFT_ERROR_MEMORY;
+    const weft_status status = wi_group_gather_equal(group, ends, sizeof *ends, any);
+    for (size_t r = 0; r < ranks && status == WEFT_OK; r++) *ends = *ends || any[r];
+    wi_release(group->allocator, any);
+    return status;
+}
+
+weft_status wi_trainer_end_group(weft_trainer *trainer, weft_status status) {
+    if (status == WEFT_OK || weft_distributed_size(trainer->options.distributed) == 1) return status;
+    return wi_group_meet(trainer->options.distributed, WI_MEET_STEP, status);
+}

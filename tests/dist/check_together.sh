@@ -1,0 +1,48 @@
+#!/bin/sh
+# Processes that train together save the same bits as one process with the same number of gradient shards, and print the same numbers; what goes
+# wrong in one of them ends all of them with a line that names it. Usage: check_together.sh PROGRAM FOLDER
+#
+# test.together: @train_together@ @folder@
+set -eu
+program=$1 folder=$2
+if ! command -v mpirun >/dev/null || ! [ -e "$(dirname "$program")/../libweft-openmpi.so" ]; then
+    echo "skipped: Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
+    exit 77
+fi
+cd "$folder"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+fail() {
+    echo "$1"
+    [ -z "${2-}" ] || cat "$2"
+    exit 1
+}
+
+# together PROCESSES ARGUMENT...: the output goes to "out", messages to "messages".
+together() {
+    processes=$1
+    shift
+    mpirun --bind-to none -n "$processes" "$program" "$@" >out 2>messages
+}
+
+"$program" 4 alone.safetensors >alone.txt
+[ "$(wc -l <alone.txt)" = 3 ] || fail "a run prints three epochs" alone.txt
+for processes in 1 2 3 4; do
+    together "$processes" 4 together.safetensors || fail "$processes processes failed" messages
+    cmp -s alone.txt out || fail "$processes processes print other numbers" out
+    cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights"
+done
+
+# refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
+refused() {
+    if together 2 4 refused.safetensors "$1"; then fail "a run with the fault '$1' succeeds" out; fi
+    grep -q "$2" messages || fail "no line says '$2' after the fault '$1'" messages
+}
+refused seed 'rank 1 differs from rank 0: "seed: 1" instead of "seed: 0"'
+refused examples 'rank 1 differs from rank 0: "examples: 116" instead of "examples: 118"'
+refused file 'rank 0: distributed: rank 1 leaves the job, but rank 0 begins a run'
+refused leave 'rank 0: distributed: rank 1 leaves the job, but rank 0 begins a run'
+if together 5 4 refused.safetensors; then fail "five processes share four shards"; fi
+grep -q 'gradient_shards is 4, but there are 5 processes' messages || fail "five processes: no line says why" messages
+together 2 4 stopped.safetensors stop || fail "a callback of rank 1 cannot end the run" messages

@@ -1,0 +1,114 @@
+/* Trains among the processes of a launcher, or alone: train_together SHARDS FILE [FAULT]. Saves the weights to FILE, and prints what rank 0 sees
+ * of each epoch. The network has what could depend on how a batch is divided: statistics of the batch, dropout, labels that do not count in
+ * unequal numbers, a norm of all gradients, metrics, a last batch of another size. FAULT, of rank 1: seed, examples (other ones than rank
+ * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum {
+    EXAMPLES = 118,
+    BATCH = 16,
+    CHANNELS = 2,
+    SIDE = 6,
+    PIXELS = CHANNELS * SIDE * SIDE,
+    CLASSES = 3,
+    IGNORED = -1
+};
+
+static float images[EXAMPLES][PIXELS];
+static int32_t labels[EXAMPLES];
+
+static uint32_t random_bits(void) {
+    static uint32_t state = 3;
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+}
+
+static void fill(void) {
+    for (size_t i = 0; i < EXAMPLES; i++) {
+        for (size_t p = 0; p < PIXELS; p++) images[i][p] = (float)random_bits() / 8388608.0f - 1.0f;
+        labels[i] = random_bits() % 4 == 0 ? IGNORED : images[i][0] > 0.3f ? 2 : images[i][1] > 0;
+    }
+}
+
+static weft_tensor *network(weft_tensor *x) {
+    x = weft_relu(weft_batch_norm(weft_conv2d(x, 8, 3, .padding = 1)));
+    x = weft_dropout(weft_max_pool2d(x, 2), 0.2f);
+    return weft_linear(weft_flatten(x), CLASSES);
+}
+
+typedef struct world {
+    weft_distributed *job;
+    const char *fault; /* of this process; "": none */
+} world;
+
+static bool show(void *user, const weft_epoch *state) {
+    const world *const it = user;
+    if (weft_distributed_rank(it->job) == 0)
+        printf("%zu %.17g %.17g %.17g %.17g %.17g\n", state->epoch, state->loss, state->accuracy,
+            state->validation_loss, state->validation_accuracy, state->validation_metrics[0]);
+    return true;
+}
+
+static bool may_stop(void *user, const weft_epoch *state) {
+    const world *const it = user;
+    return strcmp(it->fault, "stop") != 0 || state->step < 5;
+}
+
+static bool has(const world *it, const char *fault) {
+    return strcmp(it->fault, fault) == 0;
+}
+
+static weft_status run(weft_context *context, world *it, size_t shards, const char *file) {
+    weft_dataset *data = NULL, *test = NULL;
+    weft_trainer *trainer = NULL;
+    weft_graph *const graph = weft_context_graph(context);
+    const weft_column columns[] = {
+        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {CHANNELS, SIDE, SIDE}, .data = images},
+        {.name = "label", .dtype = WEFT_I32, .data = labels}};
+    weft_tensor *const logits = network(weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE));
+    const weft_class_loss_options counted = {
+        WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = IGNORED};
+    weft_tensor *const loss = weft_cross_entropy_loss(logits, weft_input(graph, "label", WEFT_I32), &counted);
+    const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO)};
+    weft_optimizer optimizer = weft_adam(1e-2f);
+    optimizer.clip_norm = 0.5f;
+    weft_status status =
+        weft_dataset_from_memory(&data, context, has(it, "examples") ? EXAMPLES - 2 : EXAMPLES, columns, 2);
+    if (!status) status = weft_dataset_from_memory(&test, context, EXAMPLES / 2, columns, 2);
+    if (!status && has(it, "file")) {
+        weft_dataset_release(data);
+        data = NULL;
+        status = weft_dataset_open_idx(&data, context, "no/such/folder", "train");
+    }
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer, .epochs = 3,
+        .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = true, .ignored_label = IGNORED,
+        .validation = test, .metrics = metrics, .metric_count = 1, .training_metrics = true, .on_epoch = show,
+        .on_step = may_stop, .user = it, .gradient_shards = shards, .distributed = it->job};
+    if (!status) status = weft_trainer_create(&trainer, loss, &options);
+    if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
+    if (!status && weft_distributed_rank(it->job) == 0) status = weft_weights_save(graph, file);
+    weft_trainer_release(trainer);
+    weft_dataset_release(data);
+    weft_dataset_release(test);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    weft_context *context = NULL;
+    world it = {NULL, ""};
+    if (argc < 3) return fprintf(stderr, "usage: train_together SHARDS FILE [FAULT]\n"), 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    fill();
+    weft_status status = weft_context_create(&context, NULL);
+    if (!status && getenv("OMPI_COMM_WORLD_SIZE")) status = weft_distributed_open(&it.job, context, NULL);
+    if (argc > 3 && weft_distributed_rank(it.job) == 1) it.fault = argv[3];
+    if (!status) status = run(context, &it, strtoull(argv[1], NULL, 10), argv[2]);
+    if (status) fprintf(stderr, "rank %zu: %s\n", weft_distributed_rank(it.job), weft_last_error());
+    weft_distributed_release(it.job);
+    weft_context_release(context);
+    return status != WEFT_OK;
+}
