@@ -3,6 +3,7 @@
 #include "io/image_file.h"
 #include "io/image_grid.h"
 #include "io/png_write.h"
+#include "base/file_read.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
