@@ -3,6 +3,8 @@ if ! command -v mpirun >/dev/null || ! [ -e "$(dirname "$program")/../libweft-op
     echo "skipped: Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
     exit 77
 fi
+rm -rf "$folder"
+mkdir -p "$folder"
 cd "$folder"
 # As root, with more processes than cores, and without what containers do not allow.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader
