@@ -224,25 +224,6 @@ static weft_status call_metric_rows(const void *given) {
     return status;
 }
 
-static weft_status call_events(const void *given) {
-    weft_events *events = NULL;
-    const weft_status status = weft_events_create(&events, test_context(), given);
-    weft_events_release(events);
-    return status;
-}
-
-static weft_status call_png(const void *given) {
-    const float pixel = 0;
-    return weft_image_save_png(test_path("picture.png"), &pixel, given);
-}
-
-/* Options are checked before the context, without which nothing is joined. */
-static weft_status call_distributed(const void *given) {
-    weft_distributed *job = NULL;
-    const weft_status status = weft_distributed_open(&job, NULL, given);
-    return strstr(weft_last_error(), "context must not be NULL") ? WEFT_OK : status;
-}
-
 static weft_status call_vocabulary(const void *given) {
     weft_vocabulary *vocabulary = NULL;
     const weft_status status = weft_vocabulary_from_text(&vocabulary, test_context(), "abc", 3, given);
