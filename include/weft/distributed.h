@@ -23,9 +23,10 @@ typedef struct weft_distributed weft_distributed;
 
 typedef struct weft_distributed_options {
     size_t struct_size;
-    /* A pointer to the MPI_Comm of a program that has initialised MPI itself with MPI_THREAD_SERIALIZED or more, and that finalises it
-     * after the job was released. The communicator is duplicated. Default NULL: Weft initialises MPI, unless the program has, and all
-     * processes of the launcher join; Weft then finalises MPI when the job is released, so that a process can open it only once. */
+    /* A pointer to the MPI_Comm of a program that has initialised MPI itself with MPI_THREAD_SERIALIZED or more, and that
+     * finalises it after the job was released. The communicator is duplicated. Default NULL: Weft initialises MPI, unless
+     * the program has, and all processes of the launcher join; Weft then finalises MPI when the process ends, if all have
+     * left the job by then. */
     const void *communicator;
     /* How long a call waits for the other processes, in seconds; then it fails. Default 1800. */
     double timeout;

@@ -310,7 +310,8 @@ typedef struct weft_trainer_options {
      * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
-    /* The processes that train together (distributed.h); default none. All give the same options and datasets (differences are errors),
+    /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
+     * those of the launcher. All give the same options and datasets (differences are errors),
      * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards
      * rank · gradient_shards / processes and following, loads only their examples, and calls the callbacks. Rank 0 alone writes logs,
      * events, checkpoints and best_file; to resume, all load the same checkpoint. Retained. */

@@ -41,10 +41,10 @@ static weft_status join(weft_distributed *job, const weft_distributed_options *o
 weft_status weft_distributed_open(
     weft_distributed **job, weft_context *context, const weft_distributed_options *given) {
     weft_distributed_options options;
+    if (job) *job = NULL;
+    WI_TRY(WI_OPTIONS(&options, given, "weft_distributed_open", WEFT_DISTRIBUTED_OPTIONS_INIT));
     if (!job || !context)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_distributed_open: job and context must not be NULL");
-    *job = NULL;
-    WI_TRY(WI_OPTIONS(&options, given, "weft_distributed_open", WEFT_DISTRIBUTED_OPTIONS_INIT));
     if (!(options.timeout >= 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_distributed_open: timeout is %g seconds, expected 0 or more",
             options.timeout);

@@ -169,6 +169,11 @@ static const char *numbered(char key[KEY], const char *prefix, size_t number) {
     return key;
 }
 
+/* Does a checkpoint have the value of the scalar? */
+static bool is_saved(const wi_scalar *scalar) {
+    return !scalar->is_unsaved && (!scalar->rule || scalar->is_set);
+}
+
 static size_t count_scalars(const weft_graph *graph) {
     size_t count = 0;
     for (size_t i = 0; i < graph->scalar_count; i++) count += !graph->scalars[i].is_unsaved;
@@ -189,7 +194,7 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     for (size_t i = 0; i < graph->clock_count; i++)
         WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved)
-        if (!graph->scalars[i].rule || graph->scalars[i].is_set)
+        if (is_saved(&graph->scalars[i]))
             WI_TRY(wi_saved_list_note(
                 list, numbered(key, "graph.scalar.", number), "%.9g", (double)graph->scalars[i].value));
     return list_encodings(list, graph);
@@ -241,7 +246,7 @@ static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *fil
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved) {
         wi_scalar *const scalar = &graph->scalars[i];
         if (!dry) scalar->remembers = 0; /* discards the rule's memory, which is of another update */
-        if ((scalar->rule && !scalar->is_set) || number >= scalars) continue;
+        if (!is_saved(scalar) || number >= scalars) continue;
         WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", number), &value));
         if (!dry) scalar->value = (float)value;
     }

@@ -60,17 +60,6 @@ void wi_pass_clear(wi_pass *pass) {
     *pass = (wi_pass){0};
 }
 
-weft_status wi_pass_create_plan(
-    const wi_pass *pass, weft_plan **plan, weft_tensor *const *outputs, size_t count, size_t examples) {
-    *plan = NULL;
-    if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the length */
-    /* Kernels that only validation needs are compiled late, so that training can begin before. */
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
-        .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
-        .length = pass->feed.length};
-    return weft_plan_create(plan, outputs, count, &options);
-}
-
 /* Creates *plan for batches of `examples` examples, unless it is one already. */
 static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, size_t examples) {
     if (pass->shards) return wi_shards_plan(pass, examples);
@@ -277,11 +266,6 @@ static weft_status wait_for_device(wi_pass *pass) {
 
 bool wi_record_is_skipped(const wi_record *record) {
     return record->judged == WI_UPDATE_OVERFLOWS;
-}
-
-double *wi_pass_accuracy_sums(const wi_pass *pass) {
-    size_t count;
-    return pass->counts ? wi_metric_sums(pass->measures.items[pass->measures.count - 1].state, &count) : NULL;
 }
 
 /* Adds the loss of a step to the totals: each term of the loss, and the rest of the loss. If a step callback set the

@@ -3,6 +3,7 @@
 #include "train/trainer_shared.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static weft_status check_callbacks(const weft_trainer_options *options) {
     const char *const found = options->step                  ? "step"
@@ -15,8 +16,18 @@ static weft_status check_callbacks(const weft_trainer_options *options) {
         "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
 }
 
+/* WEFT_DISTRIBUTED=mpi lets a program train with others that does not know of jobs. */
+static weft_status open_job(weft_trainer *trainer) {
+    const char *const wanted = wi_environment("WEFT_DISTRIBUTED");
+    if (trainer->options.distributed || !wanted) return WEFT_OK;
+    if (strcmp(wanted, "mpi") != 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DISTRIBUTED is '%s', expected mpi", wanted);
+    return weft_distributed_open(&trainer->options.distributed, trainer->context, NULL);
+}
+
 weft_status wi_trainer_divide(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
+    WI_TRY(open_job(trainer));
     wi_shard_options *const divided_by = &trainer->divided_by;
     const size_t ranks = weft_distributed_size(options->distributed);
     divided_by->group = options->distributed;

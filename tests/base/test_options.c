@@ -233,6 +233,7 @@ static weft_status call_vocabulary(const void *given) {
 
 /* ---- every struct ---- */
 
+static const weft_png_options one_pixel = {WEFT_PNG_OPTIONS_INIT, .height = 1, .width = 1};
 static const weft_pool_options pooled = {WEFT_POOL_OPTIONS_INIT, .windows = {2, 2}};
 static const weft_metric_rows counted = {
     WEFT_METRIC_ROWS_INIT, .rows = 1, .outputs = (const float[]){0, 1}, .labels = (const int32_t[]){1}};
@@ -267,7 +268,9 @@ static const reader readers[] = {
     READER(WEFT_CONV_OPTIONS_INIT, weft_conv_options, transposed),
     READER(WEFT_CSV_OPTIONS_INIT, weft_csv_options, csv),
     READER(WEFT_CTC_LOSS_OPTIONS_INIT, weft_ctc_loss_options, ctc),
+    READER(WEFT_DISTRIBUTED_OPTIONS_INIT, weft_distributed_options, distributed),
     READER(WEFT_EMBEDDING_OPTIONS_INIT, weft_embedding_options, embedding),
+    READER(WEFT_EVENTS_OPTIONS_INIT, weft_events_options, events),
     READER(WEFT_IMAGE_OPTIONS_INIT, weft_image_options, images),
     READER(WEFT_IMAGE_OPTIONS_INIT, weft_image_options, folder),
     READER(WEFT_INSTANCE_NORM_OPTIONS_INIT, weft_instance_norm_options, instance_norm),
@@ -285,6 +288,7 @@ static const reader readers[] = {
     READER(WEFT_ONNX_OPTIONS_INIT, weft_onnx_options, onnx),
     READER(WEFT_ONNX_SAVE_OPTIONS_INIT, weft_onnx_save_options, onnx_save),
     READER(WEFT_PLAN_OPTIONS_INIT, weft_plan_options, plan),
+    NEEDS(WEFT_PNG_OPTIONS_INIT, weft_png_options, png, one_pixel, channels_last),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool, pooled, stride),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, lp_pool, pooled, stride),
     READER(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool2d),

@@ -11,18 +11,18 @@ static void every_status_has_its_name(void **state) {
     (void)state;
     assert_string_equal(weft_status_name(WEFT_OK), "WEFT_OK");
     assert_string_equal(weft_status_name(WEFT_ERROR_INTERNAL), "WEFT_ERROR_INTERNAL");
-    for (int i = 1; i <= (int)WEFT_ERROR_INTERNAL; i++) {
+    for (int i = 1; i <= (int)WEFT_ERROR_PEER; i++) {
         assert_memory_equal(weft_status_name((weft_status)i), "WEFT_ERROR_", 11);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(weft_status_name((weft_status)i), weft_status_name((weft_status)j));
     }
-    assert_string_equal(weft_status_name((weft_status)(WEFT_ERROR_INTERNAL + 1)), "unknown status");
+    assert_string_equal(weft_status_name((weft_status)(WEFT_ERROR_PEER + 1)), "unknown status");
     assert_string_equal(weft_status_name((weft_status)-1), "unknown status");
 }
 
 static void lacks_of_memory_are_known(void **state) {
     (void)state;
-    for (int i = 0; i <= (int)WEFT_ERROR_INTERNAL; i++) {
+    for (int i = 0; i <= (int)WEFT_ERROR_PEER; i++) {
         const bool memory = strstr(weft_status_name((weft_status)i), "MEMORY") != NULL;
         assert_int_equal(wi_is_lack_of_memory((weft_status)i), memory);
     }

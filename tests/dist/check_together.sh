@@ -5,26 +5,7 @@
 # test.together: @train_together@ @folder@
 set -eu
 program=$1 folder=$2
-if ! command -v mpirun >/dev/null || ! [ -e "$(dirname "$program")/../libweft-openmpi.so" ]; then
-    echo "skipped: Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
-    exit 77
-fi
-cd "$folder"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
-
-fail() {
-    echo "$1"
-    [ -z "${2-}" ] || cat "$2"
-    exit 1
-}
-
-# together PROCESSES ARGUMENT...: the output goes to "out", messages to "messages".
-together() {
-    processes=$1
-    shift
-    mpirun --bind-to none -n "$processes" "$program" "$@" >out 2>messages
-}
+. "$(dirname "$0")/launch.sh"
 
 "$program" 4 alone.safetensors >alone.txt
 [ "$(wc -l <alone.txt)" = 3 ] || fail "a run prints three epochs" alone.txt

@@ -1,11 +1,13 @@
-/* Trains among the processes of a launcher, or alone: train_together SHARDS FILE [FAULT]. Saves the weights to FILE, and prints what rank 0 sees
+/* Trains among the processes of a launcher, or alone: train_together SHARDS FILE [FAULT [FOLDER]]. Saves the weights to FILE, and prints what rank 0 sees
  * of each epoch. The network has what could depend on how a batch is divided: statistics of the batch, dropout, labels that do not count in
  * unequal numbers, a norm of all gradients, metrics, a last batch of another size. FAULT, of rank 1: seed, examples (other ones than rank
- * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). */
+ * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). With FOLDER it saves a
+ * checkpoint there after each step, slowly, and resumes from the newest one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <weft/weft.h>
 
 enum {
@@ -42,7 +44,8 @@ static weft_tensor *network(weft_tensor *x) {
 
 typedef struct world {
     weft_distributed *job;
-    const char *fault; /* of this process; "": none */
+    const char *fault;  /* of this process; "": none */
+    const char *folder; /* of checkpoints; NULL: none */
 } world;
 
 static bool show(void *user, const weft_epoch *state) {
@@ -55,6 +58,8 @@ static bool show(void *user, const weft_epoch *state) {
 
 static bool may_stop(void *user, const weft_epoch *state) {
     const world *const it = user;
+    const struct timespec pause = {.tv_nsec = 30000000};
+    if (it->folder) nanosleep(&pause, NULL);
     return strcmp(it->fault, "stop") != 0 || state->step < 5;
 }
 
@@ -65,6 +70,7 @@ static bool has(const world *it, const char *fault) {
 static weft_status run(weft_context *context, world *it, size_t shards, const char *file) {
     weft_dataset *data = NULL, *test = NULL;
     weft_trainer *trainer = NULL;
+    bool found = false;
     weft_graph *const graph = weft_context_graph(context);
     const weft_column columns[] = {
         {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {CHANNELS, SIDE, SIDE}, .data = images},
@@ -87,8 +93,10 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer, .epochs = 3,
         .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = true, .ignored_label = IGNORED,
         .validation = test, .metrics = metrics, .metric_count = 1, .training_metrics = true, .on_epoch = show,
-        .on_step = may_stop, .user = it, .gradient_shards = shards, .distributed = it->job};
+        .on_step = may_stop, .user = it, .gradient_shards = shards, .distributed = it->job,
+        .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
+    if (!status && it->folder) status = weft_trainer_resume(trainer, it->folder, &found);
     if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
     if (!status && weft_distributed_rank(it->job) == 0) status = weft_weights_save(graph, file);
     weft_trainer_release(trainer);
@@ -99,8 +107,8 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
 
 int main(int argc, char **argv) {
     weft_context *context = NULL;
-    world it = {NULL, ""};
-    if (argc < 3) return fprintf(stderr, "usage: train_together SHARDS FILE [FAULT]\n"), 2;
+    world it = {NULL, "", argc > 4 ? argv[4] : NULL};
+    if (argc < 3) return fprintf(stderr, "usage: train_together SHARDS FILE [FAULT [FOLDER]]\n"), 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill();
     weft_status status = weft_context_create(&context, NULL);

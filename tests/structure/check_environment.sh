@@ -9,7 +9,7 @@ bad=0
 complain() { echo "$1"; bad=1; }
 
 # Files whose tables name variables; elsewhere the name stands in the call.
-tables="src/cl/environment.c src/kernels/forced.c"
+tables="src/cl/environment.c src/kernels/forced.c src/dist/plug_in.c src/dist/distributed.c"
 for file in $tables; do
     [ -f "$file" ] || { echo "there is no $file"; exit 1; }
 done

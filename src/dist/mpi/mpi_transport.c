@@ -14,7 +14,7 @@ struct wi_transport_work {
 };
 
 static MPI_Comm own = MPI_COMM_NULL;
-static bool initialised_here;
+static bool is_whole = true;
 
 static bool fail(const char *call, int error, char *line) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -22,6 +22,13 @@ static bool fail(const char *call, int error, char *line) {
     MPI_Error_string(error, text, &length);
     snprintf(line, WI_TRANSPORT_LINE, "%s: %s: %s", WI_MPI_NAME, call, text);
     return false;
+}
+
+/* At the end of the process, as MPI cannot be initialised again. Not if ranks may have died, for which MPI_Finalize would wait. */
+static void finalise(void) {
+    int is_finalised = 0;
+    MPI_Finalized(&is_finalised);
+    if (is_whole && !is_finalised) MPI_Finalize();
 }
 
 /* MPI can be initialised once in the life of a process, and only by the program or by this plug-in. */
@@ -39,14 +46,14 @@ static bool initialise(char *line) {
     if (is_initialised) return true;
     const int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (error != MPI_SUCCESS) return fail("MPI_Init_thread", error, line);
-    initialised_here = true;
-    return true;
+    return atexit(finalise) == 0 || fail("atexit", MPI_ERR_OTHER, line);
 }
 
 static bool join(const void *communicator, size_t *rank, size_t *size, char *line) {
     int number = 0, count = 0;
     if (!initialise(line)) return false;
     const MPI_Comm all = communicator ? *(const MPI_Comm *)communicator : MPI_COMM_WORLD;
+    is_whole = false; /* a process that ends without leaving ends the job */
     int error = MPI_Comm_dup(all, &own);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
@@ -59,10 +66,8 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
 }
 
 static void leave(bool whole) {
-    if (!whole) return; /* MPI_Finalize would wait for ranks that have died */
-    if (own != MPI_COMM_NULL) MPI_Comm_free(&own);
-    if (initialised_here) MPI_Finalize();
-    initialised_here = false;
+    is_whole = whole;
+    if (whole && own != MPI_COMM_NULL) MPI_Comm_free(&own);
 }
 
 /* Work with room for `lists` lists of a number per rank, which are filled from the given ones. */
