@@ -165,8 +165,8 @@ static weft_status make_trainer(run *r, const command_line *line) {
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
         .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
         .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .precision = line->precision,
-        .csv_log = line->csv_log, .events = line->events, .html = line->html, .checkpoint = line->checkpoint,
-        .checkpoint_every = line->checkpoint_every};
+        .csv_log = line->csv_log, .events = line->events, .html = line->html, .command = line->command,
+        .checkpoint = line->checkpoint, .checkpoint_every = line->checkpoint_every};
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {

@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show,
         .precision = command.precision, .csv_log = command.csv_log, .events = command.events,
-        .html = command.html, .checkpoint = command.checkpoint, .checkpoint_every = command.checkpoint_every};
+        .html = command.html, .command = command.command, .checkpoint = command.checkpoint,
+        .checkpoint_every = command.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &options)) != WEFT_OK) goto done;
     if ((status = stopping_run(trainer, points, &command, &stopped)) != WEFT_OK || stopped) goto done;
 

@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     }
 
     const weft_events_options shown_by = {WEFT_EVENTS_OPTIONS_INIT, .folder = line.events, .html = line.html,
-        .first_step = step ? (size_t)step + 1 : 0};
+        .command = line.command, .first_step = step ? (size_t)step + 1 : 0};
     if ((status = weft_events_create(&events, context, &shown_by)) != WEFT_OK) goto done;
     if ((status = weft_events_graph(events, &loss, 1)) != WEFT_OK) goto done;
     stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */

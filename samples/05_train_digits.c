@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
         .seed = seed, .epochs = epochs, .batch = option_count_of(&options[BATCH]), .logits = logits,
         .validation = test, .on_epoch = print_epoch, .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL,
         .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
-        .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+        .command = line.command, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, test, NULL, &accuracy))) goto done;

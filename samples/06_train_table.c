@@ -1,6 +1,5 @@
-/* Trains on a CSV table. One column says the kind of a fruit, the others are its
- * measures. A fifth of the rows is kept for validation; training stops when F1 no longer rises, and the best
- * weights come back. */
+/* Trains on a CSV table. One column says the kind of a fruit, the others are its measures. A fifth of the rows is kept
+ * for validation; training stops when F1 no longer rises, and the best weights come back. */
 #include "progress.h"
 #include "stopping.h"
 #include <math.h>
@@ -85,8 +84,9 @@ int main(int argc, char **argv) {
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
         .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
         .on_epoch = show, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every,
-        .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
+        .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
+        .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true},
+        .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, validation, NULL, NULL))) goto done;

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
         .carries = model.keeps, .carry_count = model.keep_count, .validation = validation,
         .early_stopping = {.restore_best = true}, .on_epoch = print_epoch,
         .on_step = terminal ? draw_bar : NULL, .precision = line.precision, .csv_log = line.csv_log,
-        .events = line.events, .html = line.html, .checkpoint = line.checkpoint,
+        .events = line.events, .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
         .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training_options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;

@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
         .epochs = EPOCHS, .batch = 16, .validation = validation, .on_epoch = show,
         .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
-        .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+        .command = line.command, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, weft_mse(forecast, target), &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     status = print_forecasts(forecast, validation, &scale);

@@ -69,7 +69,8 @@ int main(int argc, char **argv) {
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
         .epochs = option_count_of(&options[EPOCHS]), .logits = logits, .validation = test,
         .on_epoch = print_epoch, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+        .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
+        .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if (options[WEIGHTS].text && (status = weft_weights_save(graph, options[WEIGHTS].text))) goto done;

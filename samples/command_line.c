@@ -228,6 +228,13 @@ bool command_line_try(const command_line *line, const char *path) {
     return false;
 }
 
+static void keep_command(command_line *line, int argc, char **argv) {
+    size_t used = 0;
+    for (int i = 0; i < argc && used < sizeof line->command; i++)
+        used +=
+            (size_t)snprintf(line->command + used, sizeof line->command - used, i ? " %s" : "%s", argv[i]);
+}
+
 bool command_line_read(command_line *line, int argc, char **argv, int *status) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") != 0) continue;
@@ -235,6 +242,7 @@ bool command_line_read(command_line *line, int argc, char **argv, int *status) {
         *status = 0;
         return false;
     }
+    keep_command(line, argc, argv);
     const bool good = take_words(line, argc, argv) && take_training(line) &&
                       try_outputs(line, line->options, line->option_count) &&
                       try_outputs(line, training_of(line), training_count(line));

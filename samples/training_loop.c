@@ -59,7 +59,7 @@ static weft_status begin_events(training_loop *loop) {
     size_t count = 0;
     if (!line->events && !line->html) return WEFT_OK;
     const weft_events_options options = {WEFT_EVENTS_OPTIONS_INIT, .folder = line->events, .html = line->html,
-        .first_step = loop->step ? loop->step + 1 : 0};
+        .command = line->command, .first_step = loop->step ? loop->step + 1 : 0};
     weft_status status = weft_events_create(&loop->events, loop->context, &options);
     for (size_t i = 0; i < line->option_count && count < MOST_SETTINGS; i++)
         if (line->options[i].text)

@@ -31,6 +31,8 @@ typedef struct weft_events_options {
     const char *folder;
     /* The path of the HTML page; the file is replaced as a whole, at most once in two seconds. Default none. */
     const char *html;
+    /* The command line of the program, which the page shows; default none. */
+    const char *command;
     /* The number of the first step, if this run continues an earlier one whose events are in the folder and the page:
      * readers no longer show the earlier events of this step and of later ones. Default 0: a new run. */
     size_t first_step;

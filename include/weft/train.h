@@ -297,6 +297,7 @@ typedef struct weft_trainer_options {
      * the bytes of device memory; log_steps adds loss, accuracy and rate of each step. The settings of the trainer and
      * the network are written once. A resumed training continues the curves after its checkpoint. */
     const char *events, *html;
+    const char *command; /* the command line of the program, which the page shows; default none */
     /* Distributions of all parameters after each epoch whose number, from 1, is a multiple of this; default 0: none. */
     size_t histogram_epochs;
     /* With histogram_epochs: also the distributions of the gradients in the first batch of these epochs, with the tags

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { DEEPEST = 8 };
 
@@ -58,32 +57,14 @@ static weft_status append_file(wi_text *source, const char *path, int depth) {
     return status;
 }
 
-enum { GZIP_HEADER = 16 }; /* makes inflateInit2 expect gzip's header */
-
-static bool unpack(char *text, const wi_kernel_file *file) {
-    z_stream stream = {.next_in = (unsigned char *)file->packed,
-        .avail_in = (uInt)file->packed_bytes,
-        .next_out = (unsigned char *)text,
-        .avail_out = (uInt)file->bytes};
-    if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK) return false;
-    const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
-    inflateEnd(&stream);
-    return whole;
-}
-
 weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const weft_allocator *allocator) {
-    *text = wi_allocate(allocator, file->bytes + 1);
-    if (!*text) return WEFT_ERROR_MEMORY;
-    if (unpack(*text, file)) return WEFT_OK;
-    wi_release(allocator, *text);
-    *text = NULL;
-    WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while unpacking the kernel file '%s'", file->name);
+    return wi_packed_text_unpack(text, &file->text, allocator, file->name);
 }
 
 static weft_status append_embedded(wi_text *source, const wi_kernel_file *file, int depth) {
     char *text = NULL;
     WI_TRY(wi_kernel_file_text(&text, file, source->allocator));
-    const weft_status status = append_text(source, text, file->bytes, depth);
+    const weft_status status = append_text(source, text, file->text.bytes, depth);
     wi_release(source->allocator, text);
     return status;
 }

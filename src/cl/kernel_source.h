@@ -4,14 +4,13 @@
 #define WI_KERNEL_SOURCE_H
 
 #include "base/log.h"
-#include "base/memory.h"
+#include "base/packed_text.h"
 
 typedef struct wi_kernel_file {
-    const char *name;            /* "gemm_cpu.cl" */
-    const char *path;            /* path below cl_kernels: "product/gemm_cpu.cl" */
-    const unsigned char *packed; /* compressed by gzip */
-    size_t packed_bytes, bytes;  /* bytes: of the text, without a NUL */
-    const char *key;             /* a hash of the text and of all files that it includes */
+    const char *name; /* "gemm_cpu.cl" */
+    const char *path; /* path below cl_kernels: "product/gemm_cpu.cl" */
+    wi_packed_text text;
+    const char *key; /* a hash of the text and of all files that it includes */
 } wi_kernel_file;
 
 /* Generated at build time; a row of NULLs ends the array. */

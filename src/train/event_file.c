@@ -77,6 +77,8 @@ static weft_status add_message(event_file *file) {
 
 static weft_status write_event(wi_event_sink *sink, const wi_event *event) {
     event_file *const file = file_of(sink);
+    if (event->kind == WI_EVENT_MISTAKES || event->kind == WI_EVENT_PROFILE)
+        return WEFT_OK; /* the page's alone */
     const int messages = event->kind == WI_EVENT_SETTINGS ? 2 : 1;
     file->has_settings = file->has_settings || event->kind == WI_EVENT_SETTINGS;
     for (int i = 0; i < messages; i++) {

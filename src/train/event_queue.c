@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include "base/utf8.h"
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* The bytes of queued events from which on histograms and images are dropped, from which on all events are dropped, and
@@ -12,6 +13,8 @@
 enum { FULL_FOR_LARGE = 8 << 20, FULL = 16 << 20, URGENT = 1 << 20 };
 /* Seconds between two looks at the queue, and between two flushes. */
 static const double look_seconds = 0.2, flush_seconds = 2.0;
+/* The part of its time that the thread spends flushing at most, as it takes that from the training on a CPU. */
+static const double flush_share = 0.01;
 
 typedef struct sink_slot {
     wi_event_sink *sink;
@@ -144,15 +147,16 @@ static bool write_queued(wi_event_queue *queue, size_t *flushes_wanted, bool *cl
 
 static void *run_thread(void *argument) {
     wi_event_queue *const queue = argument;
-    double flushed_at = wi_clock_seconds();
+    double due_at = wi_clock_seconds() + flush_seconds;
     size_t wanted = 0, done = 0;
     bool is_dirty = false, closes = false;
     while (!closes) {
         is_dirty = write_queued(queue, &wanted, &closes) || is_dirty;
-        const bool is_due = is_dirty && wi_clock_seconds() - flushed_at >= flush_seconds;
+        const bool is_due = is_dirty && wi_clock_seconds() >= due_at;
         if (!is_due && wanted == done && !closes) continue;
+        const double began = wi_clock_seconds();
         flush_sinks(queue);
-        flushed_at = wi_clock_seconds();
+        due_at = fmax(began + flush_seconds, began + (wi_clock_seconds() - began) / flush_share);
         is_dirty = false;
         done = wanted;
         pthread_mutex_lock(&queue->mutex);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include <weft/events.h>
+#include <weft/profile.h>
 
 typedef enum wi_event_kind {
     WI_EVENT_SCALARS,
@@ -17,7 +18,9 @@ typedef enum wi_event_kind {
     WI_EVENT_TEXT,
     WI_EVENT_PR_CURVE,
     WI_EVENT_SETTINGS,
-    WI_EVENT_GRAPH
+    WI_EVENT_GRAPH,
+    WI_EVENT_MISTAKES,
+    WI_EVENT_PROFILE
 } wi_event_kind;
 
 /* Bucket i has counts[i] numbers x with limits[i - 1] < x <= limits[i]; the first begins at `least`. */
@@ -71,6 +74,31 @@ typedef struct wi_event_graph {
     size_t count;
 } wi_event_graph;
 
+/* What a classifier got wrong in one pass over examples: counts[label · classes + predicted], and the wrong examples
+ * with the largest loss, from the largest on. */
+typedef struct wi_event_mistake {
+    size_t index; /* of the example in its dataset */
+    int32_t label, predicted;
+    double loss, probability; /* probability: of the predicted class */
+    const unsigned char
+        *pixels; /* (height, width, channels) of wi_event_mistakes; NULL: the example is no image */
+} wi_event_mistake;
+typedef struct wi_event_mistakes {
+    size_t classes, rows, wrong;
+    const uint32_t *counts;
+    const char *const *names; /* of the classes; NULL: they have none */
+    const wi_event_mistake *worst;
+    size_t count;
+    int64_t height, width, channels;
+} wi_event_mistakes;
+
+/* Where the time of a step goes; the rows with the most time, from the largest on. */
+typedef struct wi_event_profile {
+    weft_profile_info info;
+    const weft_profile_row *rows;
+    size_t count;
+} wi_event_profile;
+
 /* Everything that an event points to belongs to the event, and is valid until the sinks have returned. All texts are
  * valid UTF-8. */
 typedef struct wi_event {
@@ -89,6 +117,8 @@ typedef struct wi_event {
         wi_event_pr_curve *pr_curve;
         wi_event_settings settings;
         wi_event_graph graph;
+        wi_event_mistakes mistakes;
+        wi_event_profile profile;
     } of;
     /* For event_queue.c. */
     struct wi_event *next;
@@ -111,7 +141,9 @@ struct wi_event_sink {
 typedef struct wi_event_output {
     const weft_allocator *allocator;
     const char *path;
-    size_t first_step; /* as in weft_events_options */
+    size_t first_step;                /* as in weft_events_options */
+    const weft_hyperparameter *facts; /* about the run: command, versions, device */
+    size_t fact_count;
 } wi_event_output;
 
 /* Opens event files in the folder `path`. Errors: WEFT_ERROR_FILE, WEFT_ERROR_MEMORY. */

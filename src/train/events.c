@@ -7,7 +7,7 @@
 #include "io/image_grid.h"
 #include "train/event_graph.h"
 #include "train/event_measures.h"
-#include "train/event_queue.h"
+#include "train/event_put.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +19,26 @@ struct weft_events {
 
 /* ---- the object ---- */
 
+enum { MOST_FACTS = 6 };
+
+static size_t list_facts(
+    weft_hyperparameter facts[MOST_FACTS], const weft_context *context, const weft_events_options *options) {
+    const weft_device_info *const device = weft_context_device(context);
+    const weft_hyperparameter all[MOST_FACTS] = {{.name = "Weft", .text = weft_version()},
+        {.name = "device", .text = device->name}, {.name = "platform", .text = device->platform},
+        {.name = "driver", .text = device->driver}, {.name = "OpenCL", .text = device->opencl},
+        {.name = "command", .text = options->command}};
+    memcpy(facts, all, sizeof all);
+    return options->command ? MOST_FACTS : MOST_FACTS - 1;
+}
+
 static weft_status open_sinks(
     wi_event_sink *sinks[WI_EVENT_SINKS], weft_context *context, const weft_events_options *options) {
-    wi_event_output output = {.allocator = context->allocator, .first_step = options->first_step};
+    weft_hyperparameter facts[MOST_FACTS];
+    wi_event_output output = {.allocator = context->allocator,
+        .first_step = options->first_step,
+        .facts = facts,
+        .fact_count = list_facts(facts, context, options)};
     if (options->folder) {
         output.path = options->folder;
         WI_TRY(wi_event_file_open(&sinks[0], &output));
@@ -89,13 +106,13 @@ static weft_status check(const char *call, const weft_events *events, const char
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL", call, !events ? "events" : !tag ? "the tag" : "an array");
 }
 
-static wi_event *new_event(
+wi_event *wi_events_new(
     const weft_events *events, wi_event_kind kind, const char *tag, size_t step, size_t room) {
     return wi_event_create(events->context->allocator, kind, tag, step, room);
 }
 
 /* Puts an event into the queue, or frees it if filling it has failed. */
-static weft_status put(weft_events *events, wi_event *event, weft_status filled) {
+weft_status wi_events_put(weft_events *events, wi_event *event, weft_status filled) {
     if (filled == WEFT_OK) return wi_event_queue_put(events->queue, event);
     wi_event_free(events->context->allocator, event);
     return filled;
@@ -126,40 +143,40 @@ weft_status weft_events_scalars(
         WI_TRY(check("weft_events_scalars", events, values[i].tag, values));
         room += strlen(values[i].tag) + 16;
     }
-    wi_event *const event = new_event(events, WI_EVENT_SCALARS, "", step, room);
-    return event ? put(events, event, fill_scalars(event, values, count)) : WEFT_ERROR_MEMORY;
+    wi_event *const event = wi_events_new(events, WI_EVENT_SCALARS, "", step, room);
+    return event ? wi_events_put(events, event, fill_scalars(event, values, count)) : WEFT_ERROR_MEMORY;
 }
 
 weft_status weft_events_histogram(
     weft_events *events, const char *tag, size_t step, const float *values, size_t count) {
     WI_TRY(check("weft_events_histogram", events, tag, count ? values : (const void *)tag));
-    wi_event *const event = new_event(events, WI_EVENT_HISTOGRAM, tag, step, sizeof *event->of.histogram);
+    wi_event *const event = wi_events_new(events, WI_EVENT_HISTOGRAM, tag, step, sizeof *event->of.histogram);
     if (!event) return WEFT_ERROR_MEMORY;
     event->of.histogram = wi_event_take(event, sizeof *event->of.histogram);
     if (event->of.histogram && !wi_event_histogram_fill(event->of.histogram, values, count)) {
         wi_event_free(events->context->allocator, event);
         return WEFT_OK;
     }
-    return put(events, event, event->of.histogram ? WEFT_OK : WEFT_ERROR_MEMORY);
+    return wi_events_put(events, event, event->of.histogram ? WEFT_OK : WEFT_ERROR_MEMORY);
 }
 
 weft_status weft_events_pr_curve(weft_events *events, const char *tag, size_t step, const float *scores,
     const int32_t *labels, size_t count) {
     WI_TRY(check("weft_events_pr_curve", events, tag, scores));
     WI_TRY(check("weft_events_pr_curve", events, tag, labels));
-    wi_event *const event = new_event(events, WI_EVENT_PR_CURVE, tag, step, sizeof *event->of.pr_curve);
+    wi_event *const event = wi_events_new(events, WI_EVENT_PR_CURVE, tag, step, sizeof *event->of.pr_curve);
     if (!event) return WEFT_ERROR_MEMORY;
     event->of.pr_curve = wi_event_take(event, sizeof *event->of.pr_curve);
-    if (!event->of.pr_curve) return put(events, event, WEFT_ERROR_MEMORY);
-    return put(events, event, wi_event_pr_curve_fill(event->of.pr_curve, scores, labels, count));
+    if (!event->of.pr_curve) return wi_events_put(events, event, WEFT_ERROR_MEMORY);
+    return wi_events_put(events, event, wi_event_pr_curve_fill(event->of.pr_curve, scores, labels, count));
 }
 
 weft_status weft_events_text(weft_events *events, const char *tag, size_t step, const char *text) {
     WI_TRY(check("weft_events_text", events, tag, text));
-    wi_event *const event = new_event(events, WI_EVENT_TEXT, tag, step, strlen(text) + 1);
+    wi_event *const event = wi_events_new(events, WI_EVENT_TEXT, tag, step, strlen(text) + 1);
     if (!event) return WEFT_ERROR_MEMORY;
     event->of.text = wi_event_string(event, text);
-    return put(events, event, event->of.text ? WEFT_OK : WEFT_ERROR_MEMORY);
+    return wi_events_put(events, event, event->of.text ? WEFT_OK : WEFT_ERROR_MEMORY);
 }
 
 /* Encodes the images in the calling thread, as a compressed picture takes far less of the queue than its pixels. */
@@ -170,7 +187,7 @@ weft_status weft_events_images(
     wi_text_init(&png, events->context->allocator);
     weft_status status = wi_image_grid_write(&png, tag, pixels, options);
     wi_event *const event =
-        status == WEFT_OK ? new_event(events, WI_EVENT_IMAGE, tag, step, png.length) : NULL;
+        status == WEFT_OK ? wi_events_new(events, WI_EVENT_IMAGE, tag, step, png.length) : NULL;
     unsigned char *const copy = event ? wi_event_take(event, png.length) : NULL;
     if (status == WEFT_OK && !copy) status = WEFT_ERROR_MEMORY;
     if (status == WEFT_OK) {
@@ -178,7 +195,7 @@ weft_status weft_events_images(
         event->of.image = (wi_event_image){copy, png.length};
     }
     wi_text_clear(&png);
-    return put(events, event, status);
+    return wi_events_put(events, event, status);
 }
 
 /* ---- tensors, settings, networks ---- */
@@ -253,14 +270,15 @@ weft_status weft_events_hyperparameters(weft_events *events, const weft_hyperpar
     WI_TRY(check("weft_events_hyperparameters", events, "", ""));
     WI_TRY(check_settings(settings, count, metrics, metric_count));
     const wi_event_settings given = {settings, count, metrics, metric_count};
-    wi_event *const event = new_event(events, WI_EVENT_SETTINGS, "", 0, 0);
-    return event ? put(events, event, fill_settings(event, &given)) : WEFT_ERROR_MEMORY;
+    wi_event *const event = wi_events_new(events, WI_EVENT_SETTINGS, "", 0, 0);
+    return event ? wi_events_put(events, event, fill_settings(event, &given)) : WEFT_ERROR_MEMORY;
 }
 
 weft_status weft_events_graph(weft_events *events, weft_tensor *const *outputs, size_t count) {
     WI_TRY(check("weft_events_graph", events, "", outputs));
     for (size_t i = 0; i < count; i++)
         if (!outputs[i]) return wi_fail_null("weft_events_graph", "an output");
-    wi_event *const event = new_event(events, WI_EVENT_GRAPH, "", 0, 0);
-    return event ? put(events, event, wi_event_graph_fill(event, outputs, count)) : WEFT_ERROR_MEMORY;
+    wi_event *const event = wi_events_new(events, WI_EVENT_GRAPH, "", 0, 0);
+    return event ? wi_events_put(events, event, wi_event_graph_fill(event, outputs, count))
+                 : WEFT_ERROR_MEMORY;
 }

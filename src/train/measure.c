@@ -127,7 +127,7 @@ static weft_status init_item(wi_measures *measures, const wi_measure_list *list,
         .weights = metric.weights,
         .lengths = metric.lengths,
         .values = wi_metric_takes_values(metric.kind),
-        .answers = wi_metric_needs_answers(metric.kind)};
+        .answers = wi_metric_needs_answers(metric.kind) && !(list->mistakes && index + 1 == list->count)};
     WI_TRY(measure_shape(item, &metric, output));
     WI_TRY(follow_loss(&metric, item->values ? NULL : labels));
     WI_TRY(check_lengths(&metric, item->values ? NULL : labels));
@@ -143,7 +143,7 @@ static weft_status init_item(wi_measures *measures, const wi_measure_list *list,
 }
 
 weft_status wi_measures_init(wi_measures *measures, const wi_measure_list *list) {
-    *measures = (wi_measures){0};
+    *measures = (wi_measures){.mistakes = list->mistakes};
     for (size_t i = 0; i < list->count; i++) WI_TRY(init_item(measures, list, i));
     return WEFT_OK;
 }
@@ -277,6 +277,8 @@ weft_status wi_measures_add(wi_measures *measures, const unsigned char *outputs,
     for (size_t i = 0; i < measures->count; i++) {
         const wi_metric_rows rows = rows_of(&measures->items[i], tensors, columns, examples);
         WI_TRY(wi_metric_add("trainer", measures->items[i].state, &rows));
+        if (measures->mistakes && i + 1 == measures->count)
+            wi_mistakes_add(measures->mistakes, &rows, columns);
     }
     return WEFT_OK;
 }

@@ -4,7 +4,7 @@
 #define WI_MEASURE_H
 
 #include "train/feed.h"
-#include "train/metric.h"
+#include "train/mistakes.h"
 
 enum { WI_MAX_MEASURES = WEFT_MAX_METRICS + 1, WI_MEASURE_TENSORS = 2 * WI_MAX_MEASURES };
 
@@ -14,6 +14,8 @@ typedef struct wi_measure_list {
     const weft_metric *metrics; /* with output, target and name */
     size_t count;
     const wi_feed *feed; /* inputs of the loss, and what it counts; used by wi_measures_init only */
+    /* Collects what the last metric, the accuracy, counts as wrong, from the logits; NULL: nothing does. */
+    wi_mistakes *mistakes;
 } wi_measure_list;
 
 typedef struct wi_measure {
@@ -38,7 +40,8 @@ typedef struct wi_measures {
     weft_tensor *tensors[WI_MEASURE_TENSORS]; /* that are read back, without duplicates */
     size_t bytes[WI_MEASURE_TENSORS];         /* of one example */
     size_t tensor_count;
-    size_t example_bytes; /* of all tensors */
+    size_t example_bytes;  /* of all tensors */
+    wi_mistakes *mistakes; /* those of the list */
 } wi_measures;
 
 /* The caller clears the measures, also after an error. WEFT_ERROR_SHAPE: an output that is not f32 (batch, ...);

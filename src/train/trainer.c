@@ -6,7 +6,7 @@
 #include "graph/attempt.h"
 #include "graph/length.h"
 #include "ops/prediction_form.h"
-#include "train/trainer_shared.h"
+#include "train/trainer_page.h"
 #include <math.h>
 
 /* Checks the lists of options. what: "update" or "carry". most: the largest count. */
@@ -92,6 +92,7 @@ static weft_status keep_strings(weft_trainer *trainer) {
     options->json_log = kept_string(trainer, options->json_log, &failed);
     options->events = kept_string(trainer, options->events, &failed);
     options->html = kept_string(trainer, options->html, &failed);
+    options->command = kept_string(trainer, options->command, &failed);
     options->early_stopping.monitor = kept_string(trainer, options->early_stopping.monitor, &failed);
     options->early_stopping.best_file = kept_string(trainer, options->early_stopping.best_file, &failed);
     options->checkpoint = kept_string(trainer, options->checkpoint, &failed);
@@ -191,7 +192,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
     const weft_allocator *const allocator = trainer->context->allocator;
     const size_t metrics = trainer->options.metric_count;
     const wi_measure_list measured = {
-        trainer->context, trainer->metrics, metrics + trainer->has_accuracy, of_loss};
+        trainer->context, trainer->metrics, metrics + trainer->has_accuracy, of_loss, NULL};
     given.terms = &trainer->terms;
     given.counts = trainer->has_accuracy;
     given.measured = measured;
@@ -215,7 +216,10 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
         .memory_limit = trainer->options.memory_limit,
         .updates = trainer->options.carries,
         .update_count = trainer->options.carry_count};
+    WI_TRY(wi_trainer_page_init(trainer));
+    given.measured.mistakes = trainer->mistakes;
     WI_TRY(wi_pass_init(&trainer->validation, allocator, &given));
+    given.measured.mistakes = NULL;
     if (divided) given.shards = &divided[2];
     WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &given));
     return wi_pass_plan(&trainer->training, trainer->options.batch);
@@ -319,6 +323,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_watch_clear(&trainer->watch);
     wi_training_log_clear(&trainer->log);
     weft_events_release(trainer->events);
+    wi_mistakes_free(trainer->mistakes);
     wi_arena_clear(&trainer->arena);
     weft_dataset_release(trainer->options.validation);
     if (trainer->options.distributed) trainer->options.distributed->stops = NULL;

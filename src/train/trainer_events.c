@@ -76,7 +76,7 @@ weft_status wi_trainer_events_open(weft_trainer *trainer) {
     const weft_trainer_options *const o = &trainer->options;
     if (trainer->events || (!o->events && !o->html)) return WEFT_OK;
     const weft_events_options options = {WEFT_EVENTS_OPTIONS_INIT, .folder = o->events, .html = o->html,
-        .first_step = trainer->resume.pending ? trainer->steps + 1 : 0};
+        .command = o->command, .first_step = trainer->resume.pending ? trainer->steps + 1 : 0};
     WI_TRY(weft_events_create(&trainer->events, trainer->context, &options));
     WI_TRY(report_settings(trainer));
     return weft_events_graph(trainer->events, trainer->training.outputs, 1); /* the loss */

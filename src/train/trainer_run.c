@@ -6,6 +6,7 @@
 #include "io/output_check.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_events.h"
+#include "train/trainer_page.h"
 #include "train/trainer_state.h"
 #include <math.h>
 
@@ -66,8 +67,8 @@ static weft_status run_step(void *user, weft_plan *plan, const void *const *colu
     if (trainer->state.step_in_epoch == 0)
         WI_TRY(wi_trainer_events_batch(trainer, columns, record->examples));
     if (is_last) WI_TRY(weft_accumulation_end(trainer->graph));
-    const weft_status status =
-        trainer->options.step ? run_callback(trainer, plan, columns, record) : weft_plan_run(plan);
+    const weft_status status = trainer->options.step ? run_callback(trainer, plan, columns, record)
+                                                     : wi_trainer_page_run(trainer, plan);
     if (is_last) wi_accumulation_goes_on(trainer->graph);
     record->ends_window = has_ended_window(trainer, plan);
     trainer->windows += record->ends_window;
@@ -201,7 +202,9 @@ static void forget_metrics(weft_trainer *trainer) {
 static weft_status validate(weft_trainer *trainer) {
     if (!trainer->options.validation) return WEFT_OK;
     trainer->last_measured = &trainer->validation;
+    WI_TRY(wi_trainer_page_begin(trainer));
     WI_TRY(wi_pass_run(&trainer->validation, 0, NULL, NULL));
+    WI_TRY(wi_trainer_page_epoch(trainer));
     trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
     trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
     WI_TRY(read_metrics(&trainer->validation, trainer->validation_values));

@@ -32,7 +32,8 @@ struct weft_trainer {
     wi_report report, step_report;
     wi_watch watch;
     wi_training_log log;
-    weft_events *events; /* NULL: not opened yet, or there are none */
+    weft_events *events;   /* NULL: not opened yet, or there are none */
+    wi_mistakes *mistakes; /* of validation, for the page; NULL: they are not collected */
     atomic_int references;
     atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;

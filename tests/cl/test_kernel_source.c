@@ -15,7 +15,7 @@ static void embedded_files_are_appended(void **state) {
         wi_text_append(&source, "#define BEFORE\n");
         assert_ok(wi_kernel_source_append(&source, file->name));
         assert_ok(wi_kernel_file_text(&text, file, NULL));
-        assert_int_equal(strlen(text), file->bytes);
+        assert_int_equal(strlen(text), file->text.bytes);
         if (!strstr(text, "\n#include")) assert_string_equal(source.data + 15, text);
         wi_release(NULL, text);
         assert_null(strstr(source.data, "\n#include"));

@@ -155,7 +155,7 @@ static size_t count_further_portions(const weft_plan *plan) {
     return count;
 }
 
-static weft_status measure(weft_profile *profile, weft_plan *plan) {
+static weft_status measure(weft_profile *profile, weft_plan *plan, bool *has_run) {
     wi_profiler profiler = {0};
     profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
@@ -166,6 +166,7 @@ static weft_status measure(weft_profile *profile, weft_plan *plan) {
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_finish_queues(plan));
     weft_status status = run_on_own_queues(profile, plan, &profiler);
+    *has_run = status == WEFT_OK;
     for (int d = 0; d < plan->request.devices.count && status == WEFT_OK; d++)
         status = read_times(&profiler, plan->request.devices.of[d]);
     if (status == WEFT_OK) status = fill_rows(profile, plan, &profiler);
@@ -180,21 +181,28 @@ static weft_status measure(weft_profile *profile, weft_plan *plan) {
 
 /* ---- the public calls ---- */
 
-weft_status weft_profile_run(weft_profile **result, weft_plan *plan) {
-    if (!result) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: profile is NULL");
+weft_status wi_profile_run(weft_profile **result, weft_plan *plan, bool *has_run) {
     *result = NULL;
-    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: plan is NULL");
+    *has_run = false;
     weft_profile *const profile = wi_allocate(plan->request.allocator, sizeof *profile);
     if (!profile) return WEFT_ERROR_MEMORY;
     profile->context = weft_context_retain(plan->request.context);
     atomic_init(&profile->references, 1);
     wi_arena_init(&profile->arena, plan->request.allocator);
-    const weft_status status = measure(profile, plan);
+    const weft_status status = measure(profile, plan, has_run);
     if (status != WEFT_OK)
         weft_profile_release(profile);
     else
         *result = profile;
     return status;
+}
+
+weft_status weft_profile_run(weft_profile **result, weft_plan *plan) {
+    bool has_run;
+    if (!result) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: profile is NULL");
+    *result = NULL;
+    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: plan is NULL");
+    return wi_profile_run(result, plan, &has_run);
 }
 
 weft_profile *weft_profile_retain(weft_profile *profile) {

@@ -25,6 +25,9 @@ typedef struct wi_profiler {
 /* Begins the record of the next launch; NULL if there is no room. */
 wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launch);
 
+/* weft_profile_run; *has_run: the plan has run, whatever the status says about its times. */
+weft_status wi_profile_run(weft_profile **profile, weft_plan *plan, bool *has_run);
+
 struct weft_profile {
     weft_context *context; /* holds a reference */
     atomic_int references;

@@ -1,0 +1,17 @@
+/* A run that never happened, with everything that a page of events shows. */
+#ifndef MADE_UP_RUN_H
+#define MADE_UP_RUN_H
+
+#include "train/event_sink.h"
+
+enum { MADE_UP_EPOCHS = 200, MADE_UP_STEPS = 390 };
+/* The step with the only loss of MADE_UP_PEAK. */
+enum { MADE_UP_PEAK_STEP = 50001 };
+#define MADE_UP_PEAK 7.654321
+
+/* Sends the events of the steps first + 1 to last of the run, and those of their epochs. */
+void made_up_run_steps(wi_event_sink *sink, size_t first, size_t last);
+/* Sends what comes once or sometimes: settings, network, profile, mistakes, pictures, texts. */
+void made_up_run_rest(wi_event_sink *sink);
+
+#endif
