@@ -15,14 +15,16 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 
-enum { SIDE = 32, PADDING = 4, PATH_ROOM = 4096 };
-enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
+enum { SIDE = 32, PADDING = 4, MOST_TRANSFORMS = 3, PATH_ROOM = 4096 };
+enum { DATA, MODEL, AUGMENT, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "train_cifar";
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "DIR", "folder of CIFAR's binary files; default the digits of Weft",
         NULL},
     [MODEL] = {"--model", OPTION_CHOICE, "alexnet|resnet20|resnet56", "network to train", "resnet20"},
+    [AUGMENT] = {"--augment", OPTION_CHOICE, "standard|randaugment|mixup|cutmix",
+        "crops and flips; the others also RandAugment, or mixtures of two images", "standard"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training images", "20"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "images per step", "128"},
     [RATE] = {"--rate", OPTION_RATE, "R",
@@ -55,10 +57,27 @@ typedef struct run {
     int stopped; /* by a signal: the exit status; 0: not */
 } run;
 
-static weft_image_options image_options(const weft_transform *transforms, size_t count) {
+static bool augments_by(const char *name) {
+    return strcmp(options[AUGMENT].text, name) == 0;
+}
+
+/* Does the network learn from the column "target", as two images and their classes are mixed? */
+static bool mixes_images(void) {
+    return augments_by("mixup") || augments_by("cutmix");
+}
+
+/* Adds what --augment names to the crops and flips; returns how many transforms there are. */
+static size_t add_augmentation(weft_transform *transforms, size_t count) {
+    if (augments_by("randaugment")) transforms[count++] = weft_transform_rand_augment(2, 9);
+    if (augments_by("mixup")) transforms[count++] = weft_transform_mixup(0.2);
+    if (augments_by("cutmix")) transforms[count++] = weft_transform_cutmix(1);
+    return count;
+}
+
+static weft_image_options image_options(const weft_transform *transforms, size_t count, size_t classes) {
     const image_format format = image_format_of("resnet20");
     weft_image_options made = {WEFT_IMAGE_OPTIONS_INIT, .transforms = transforms, .transform_count = count,
-        .layout = WEFT_CHANNELS_LAST, .channels = 3};
+        .layout = WEFT_CHANNELS_LAST, .channels = 3, .targets = mixes_images() ? (int64_t)classes : 0};
     memcpy(made.mean, format.mean, sizeof made.mean);
     memcpy(made.deviation, format.deviation, sizeof made.deviation);
     return made;
@@ -71,9 +90,9 @@ static bool has_file(const char *folder, const char *name) {
 }
 
 static weft_status open_cifar(run *r, const char *folder) {
-    const weft_transform moves[] = {
+    weft_transform moves[MOST_TRANSFORMS] = {
         weft_transform_random_crop(SIDE, SIDE, PADDING), weft_transform_random_flip(0.5)};
-    const weft_image_options moved = image_options(moves, 2), still = image_options(NULL, 0);
+    const size_t count = add_augmentation(moves, 2);
     const bool ten = has_file(folder, "data_batch_1.bin"), hundred = !ten && has_file(folder, "train.bin");
     if (!ten && !hundred) {
         fprintf(stderr,
@@ -85,6 +104,8 @@ static weft_status open_cifar(run *r, const char *folder) {
     }
     r->pictures.name = ten ? "CIFAR-10" : "CIFAR-100";
     r->pictures.classes = ten ? 10 : 100;
+    const weft_image_options moved = image_options(moves, count, r->pictures.classes),
+                             still = image_options(NULL, 0, r->pictures.classes);
     const weft_status status = weft_dataset_open_cifar(
         &r->pictures.training, r->context, folder, ten ? WEFT_CIFAR_10_TRAIN : WEFT_CIFAR_100_TRAIN, &moved);
     if (status) return status;
@@ -119,9 +140,10 @@ static weft_status open_digits(
 
 /* A mirrored digit is another digit, or none: they are moved only. */
 static weft_status open_all_digits(run *r) {
-    const weft_transform moves[] = {
+    weft_transform moves[MOST_TRANSFORMS] = {
         weft_transform_resize(SIDE, SIDE), weft_transform_random_crop(SIDE, SIDE, PADDING)};
-    const weft_image_options moved = image_options(moves, 2), still = image_options(moves, 1);
+    const size_t count = add_augmentation(moves, 2);
+    const weft_image_options moved = image_options(moves, count, 10), still = image_options(moves, 1, 10);
     r->pictures.name = "digits";
     r->pictures.classes = 10;
     const weft_status status = open_digits(&r->pictures.training, r->context, "train", &moved);
@@ -159,7 +181,10 @@ static weft_status make_trainer(run *r, const command_line *line) {
     r->graph = weft_context_graph(r->context);
     weft_tensor *const image = weft_image_input(r->graph, "image", 3, SIDE, SIDE);
     weft_tensor *const logits = weft_model(image, model_name(), (int64_t)r->pictures.classes, NULL);
-    weft_tensor *const loss = weft_cross_entropy(logits, weft_input(r->graph, "label", WEFT_I32));
+    weft_tensor *const answers = mixes_images()
+                                     ? weft_input(r->graph, "target", WEFT_F32, (int64_t)r->pictures.classes)
+                                     : weft_input(r->graph, "label", WEFT_I32);
+    weft_tensor *const loss = weft_cross_entropy(logits, answers);
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,

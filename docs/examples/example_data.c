@@ -161,6 +161,31 @@ static weft_status digits(weft_context *context, const char *images, const char 
     return status;
 }
 
+/* Stronger augmentation, with mixtures of two examples: the network learns from the column "target". */
+static weft_status mixed_images(weft_context *context, const weft_dataset *images) {
+    const weft_transform augmentation[] = {weft_transform_random_resized_crop(64, 64),
+        weft_transform_random_vertical_flip(0.5), weft_transform_random_rotation(10),
+        weft_transform_colour_jitter(0.4, 0.4, 0.4, 0.1), weft_transform_random_grey(0.1),
+        weft_transform_rand_augment(2, 9), weft_transform_random_erasing(0.25), weft_transform_mixup(0.2), weft_transform_cutmix(1)};
+    const int64_t classes = (int64_t)weft_dataset_category_count(images, 1);
+    const weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .transforms = augmentation,
+        .transform_count = sizeof augmentation / sizeof *augmentation, .exif_orientation = true,
+        .targets = classes};
+    weft_dataset *mixed = NULL;
+    weft_graph *graph = NULL;
+    weft_status status = weft_dataset_with_image_options(&mixed, images, &options);
+    if (!status) status = weft_graph_create(&graph, context);
+    if (!status) {
+        weft_tensor *const image = weft_input(graph, "image", WEFT_F32, 3, 64, 64);
+        weft_tensor *const logits = weft_linear(weft_flatten(weft_global_avg_pool(image)), classes);
+        (void)weft_cross_entropy(logits, weft_input(graph, "target", WEFT_F32, classes));
+        status = weft_graph_status(graph);
+    }
+    weft_graph_release(graph);
+    weft_dataset_release(mixed);
+    return status;
+}
+
 /* A folder of images, CIFAR's files in it, and one image alone. */
 static weft_status images(weft_context *context, const char *folder) {
     static unsigned char pixels[3 * 64 * 64];
@@ -178,6 +203,7 @@ static weft_status images(weft_context *context, const char *folder) {
     weft_status status = weft_dataset_open_image_folder(&dataset, context, folder, &training);
     if (!status)
         printf("%zu images, %zu cannot be read\n", weft_dataset_size(dataset), weft_dataset_skipped(dataset));
+    if (!status) status = mixed_images(context, dataset);
     if (!status) status = weft_dataset_open_cifar(&small, context, folder, WEFT_CIFAR_10_TEST, &validation);
     (void)snprintf(path, sizeof path, "%s/one.png", folder);
     if (!status) status = weft_load_image(context, path, &alone, pixels, sizeof pixels);

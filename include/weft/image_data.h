@@ -18,17 +18,36 @@ typedef enum weft_transform_kind {
     WEFT_TRANSFORM_CENTRE_CROP,
     WEFT_TRANSFORM_RANDOM_CROP,
     WEFT_TRANSFORM_RANDOM_RESIZED_CROP,
-    WEFT_TRANSFORM_RANDOM_FLIP
+    WEFT_TRANSFORM_RANDOM_FLIP,
+    WEFT_TRANSFORM_RANDOM_VERTICAL_FLIP,
+    WEFT_TRANSFORM_RANDOM_GREY,
+    WEFT_TRANSFORM_RANDOM_ROTATION,
+    WEFT_TRANSFORM_COLOUR_JITTER,
+    WEFT_TRANSFORM_RANDOM_ERASING,
+    WEFT_TRANSFORM_RAND_AUGMENT,
+    WEFT_TRANSFORM_MIXUP,
+    WEFT_TRANSFORM_CUTMIX
 } weft_transform_kind;
 
+/* Made by the weft_transform_ functions, whose comments give the numbers that they set. A program may change the fields
+ * of a transform before it lists the transform in options. */
 typedef struct weft_transform {
     weft_transform_kind kind;
-    int64_t height, width;
-    int64_t padding;                /* random crop: black pixels on each side; default 0 */
-    double probability;             /* random flip: in [0, 1] */
-    double least_area, most_area;   /* random resized crop: fractions of the image; default 0.08, 1 */
-    double least_ratio, most_ratio; /* random resized crop: width / height; default 3/4, 4/3 */
+    int64_t height, width;          /* of the result */
+    int64_t padding;                /* random crop: black pixels on each side */
+    double probability;             /* flips, grey, erasing: in [0, 1] */
+    double least_area, most_area;   /* random resized crop, erasing: fractions of the image */
+    double least_ratio, most_ratio; /* random resized crop: width / height; erasing: height / width */
+    /* Rotation, RandAugment, erasing: the value of pixels without a source, 0 to 255, or WEFT_FILL_MEAN. */
+    double fill;
+    double least, most;                      /* rotation: degrees, -360 to 360 */
+    double brightness, contrast, saturation; /* colour jitter: how much, 0 to 100 */
+    double hue;                              /* colour jitter: 0 to 0.5, in turns */
+    int64_t operations, magnitude;           /* RandAugment: 0 to 14 operations of magnitude 0 to 30 */
+    double alpha;                            /* mixup, cutmix: 0.001 to 1000 */
 } weft_transform;
+/* The pixels nearest to the option `mean`, which are about 0 after normalisation. */
+#define WEFT_FILL_MEAN (-1)
 
 /* Resizes the image by bilinear interpolation. When the image becomes smaller, each pixel is a weighted mean over all
  * pixels that it covers (antialiasing). */
@@ -42,8 +61,40 @@ WEFT_API weft_transform weft_transform_centre_crop(int64_t height, int64_t width
 WEFT_API weft_transform weft_transform_random_crop(int64_t height, int64_t width, int64_t padding);
 /* A crop with a random area and a random aspect ratio, resized to this size: the augmentation of Inception. */
 WEFT_API weft_transform weft_transform_random_resized_crop(int64_t height, int64_t width);
-/* Exchanges left and right with this probability. */
+/* Exchanges left and right, or top and bottom, with this probability. */
 WEFT_API weft_transform weft_transform_random_flip(double probability);
+WEFT_API weft_transform weft_transform_random_vertical_flip(double probability);
+
+/* ---- transforms of colours and shapes ----
+ * The definitions are those of torchvision for PIL images, or where it has none (erasing, mixtures) for tensors. Hue is not rounded to 8 bits in between, as PIL does. What needs red, green and blue (grey,
+ * saturation, hue) leaves images without exactly three channels as they are. Random factors are multiples of 2^-16. */
+/* With this probability, all three channels become 0.299 R + 0.587 G + 0.114 B. */
+WEFT_API weft_transform weft_transform_random_grey(double probability);
+/* Rotates by an angle of -degrees to degrees about the centre, counter-clockwise, with bilinear interpolation. fill: 0,
+ * black. */
+WEFT_API weft_transform weft_transform_random_rotation(double degrees);
+/* Changes brightness, contrast, saturation and hue in random order. The first three are multiplied by a factor of
+ * max(0, 1 - x) to 1 + x; the hue is turned by -hue to hue. 0: is not changed. */
+WEFT_API weft_transform weft_transform_colour_jitter(
+    double brightness, double contrast, double saturation, double hue);
+/* Fills a random rectangle with this probability. least_area 0.02, most_area 0.33, least_ratio 0.3, most_ratio 3.3;
+ * fill: WEFT_FILL_MEAN, as torchvision erases after normalisation, with 0. */
+WEFT_API weft_transform weft_transform_random_erasing(double probability);
+/* RandAugment (Cubuk et al. 2019): this number of operations, each drawn from 14, with magnitudes of 31 bins;
+ * torchvision's default is 2 operations of magnitude 9. Interpolation is bilinear. fill: 0, black. */
+WEFT_API weft_transform weft_transform_rand_augment(int64_t operations, int64_t magnitude);
+
+/* ---- mixtures of the examples of a batch, after all other transforms ----
+ * A weight w is drawn from Beta(alpha, alpha) for each batch. Each example is mixed with the one before it in the batch,
+ * and the first with the last. The targets are mixed with the same weights (option `targets`, which a mixture needs),
+ * and the label becomes that of the greater part. Of several mixtures in a list, each batch gets one at random. The
+ * batch, and not the example, determines the random numbers. One of several processes that train together mixes the
+ * examples of its part of the batch. weft_load_image mixes nothing. */
+/* w · example + (1 - w) · the example before it (Zhang et al. 2017). */
+WEFT_API weft_transform weft_transform_mixup(double alpha);
+/* Copies a rectangle of about 1 - w of the image from the example before it (Yun et al. 2019); the weight of the targets
+ * is that of the rectangle. */
+WEFT_API weft_transform weft_transform_cutmix(double alpha);
 
 /* ---- options of all datasets of images ---- */
 typedef enum weft_image_layout {
@@ -77,6 +128,14 @@ typedef struct weft_image_options {
      * error; a class may have no images. Default: the names of the subfolders. */
     const char *const *classes;
     const weft_dataset *like;
+    /* Default 0. A number of classes: the dataset has another last column, "target", f32 (targets), which is 1 for the
+     * label and 0 for other classes, and mixed by mixup and cutmix. It suits weft_cross_entropy(logits,
+     * weft_input(graph, "target", WEFT_F32, targets)); the column "label" stays, for the accuracy. A dataset for
+     * validation needs the option, too. A label that is not in 0..targets-1 is an error when it is loaded. */
+    int64_t targets;
+    /* Default false: pixels are in the order of the file, as in torchvision's ImageFolder. true: the image is turned
+     * and mirrored as the EXIF orientation of a JPEG file says; EXIF data that cannot be understood are ignored. */
+    bool exif_orientation;
 } weft_image_options;
 #define WEFT_IMAGE_OPTIONS_INIT .struct_size = sizeof(weft_image_options)
 

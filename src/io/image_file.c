@@ -2,6 +2,7 @@
 #include "io/image_file.h"
 #include "base/file_guess.h"
 #include "base/platform.h"
+#include "io/exif.h"
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -43,10 +44,16 @@ weft_status wi_picture_decode(
     wi_picture *picture, const char *name, const void *data, size_t bytes, uint64_t max_pixels) {
     static const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     static const unsigned char jpeg[] = {0xff, 0xd8, 0xff};
-    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0)
-        return wi_picture_decode_png(picture, name, data, bytes, max_pixels);
-    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
-        return wi_picture_decode_jpeg(picture, name, data, bytes, max_pixels);
+    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0) {
+        WI_TRY(wi_picture_decode_png(picture, name, data, bytes, max_pixels));
+        picture->orientation = 1;
+        return WEFT_OK;
+    }
+    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0) {
+        WI_TRY(wi_picture_decode_jpeg(picture, name, data, bytes, max_pixels));
+        picture->orientation = wi_exif_orientation(data, bytes);
+        return WEFT_OK;
+    }
     WI_TRY(wi_file_refuse_page(name, data, bytes));
     if (bytes == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is empty, expected a PNG or JPEG image", name);
     WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %zu bytes, is neither a PNG nor a JPEG image", name, bytes);

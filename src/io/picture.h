@@ -10,6 +10,7 @@ typedef struct wi_picture {
     unsigned char *pixels; /* (height, width, 3) */
     size_t capacity;
     int64_t height, width;
+    int orientation; /* as EXIF says, 1 to 8, how the stored pixels are to be turned and mirrored; 1: not at all */
 } wi_picture;
 
 void wi_picture_clear(wi_picture *picture);

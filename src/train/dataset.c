@@ -28,6 +28,11 @@ void wi_source_release(wi_source *source) {
     if (source && atomic_fetch_sub(&source->references, 1) == 1) source->destroy(source);
 }
 
+bool wi_column_is_made(const weft_dataset *dataset, size_t column) {
+    const wi_source *const source = dataset->source;
+    return source && (column == 0 || (source->finish && column + 1 == dataset->count));
+}
+
 size_t wi_column_bytes(const weft_column *column) {
     size_t bytes = weft_dtype_size(column->dtype);
     for (int axis = 0; axis < column->rank; axis++) bytes *= (size_t)column->dims[axis];
@@ -84,16 +89,17 @@ static weft_status copy_columns(weft_dataset *dataset, const weft_column *column
     const weft_allocator *const allocator = dataset->context->allocator;
     dataset->columns = wi_arena_take(&dataset->arena, count * sizeof *columns);
     if (!dataset->columns) return WEFT_ERROR_MEMORY;
+    memset(dataset->columns, 0, count * sizeof *columns);
+    dataset->count = count;
     for (size_t i = 0; i < count; i++) {
         weft_column *const column = &dataset->columns[i];
         *column = columns[i];
         column->name = wi_arena_string(&dataset->arena, columns[i].name);
         column->data = NULL;
-        dataset->count = i + 1;
         if (!column->name) return WEFT_ERROR_MEMORY;
         if (column->encoding && !(column->encoding = wi_encoding_copy(&dataset->arena, column->encoding)))
             return WEFT_ERROR_MEMORY;
-        if (i == 0 && dataset->source) continue;
+        if (wi_column_is_made(dataset, i)) continue;
         column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
         if (!column->data) return WEFT_ERROR_MEMORY;
     }

@@ -26,6 +26,14 @@ typedef struct wi_example {
     uint64_t seed, epoch;
 } wi_example;
 
+/* A batch whose examples are made. draws: the seed and the epoch, with the number of the batch in its epoch as the index. */
+typedef struct wi_batch {
+    size_t examples;
+    wi_example draws;
+    void *image, *labels; /* columns 0 and 1 */
+    float *targets;       /* the last column */
+} wi_batch;
+
 /* Makes the examples of one column. A source never changes, so that any number of threads may use it at once, each with
  * a separate workspace. */
 typedef struct wi_source wi_source;
@@ -34,6 +42,9 @@ struct wi_source {
     /* Writes the example, wi_column_bytes bytes, to target. */
     weft_status (*make)(
         const wi_source *source, const wi_example *example, wi_workspace *workspace, void *target);
+    /* NULL, or changes the examples of a batch that `make` has made, and writes the last column of the dataset, which has
+     * no data, from the labels in column 1. */
+    weft_status (*finish)(const wi_source *source, const wi_batch *batch, wi_workspace *workspace);
     void (*destroy)(wi_source *source); /* called with the last release */
 };
 
@@ -49,9 +60,10 @@ struct weft_dataset {
     size_t count;
     weft_dataset
         *base; /* the dataset whose names, origins and most data this one uses (recode.c); NULL: none */
-    wi_source *source; /* makes column 0, whose data is NULL; NULL: all columns are in memory */
-    size_t *origins;   /* by example: its index in the source; NULL: the index of the example */
-    size_t skipped;    /* files that could not be read, and were left out (option skip_unreadable) */
+    wi_source *
+        source; /* makes column 0, and maybe the last one; their data is NULL. NULL: all columns are in memory */
+    size_t *origins; /* by example: its index in the source; NULL: the index of the example */
+    size_t skipped;  /* files that could not be read, and were left out (option skip_unreadable) */
 };
 
 /* Creates a dataset with zeroed columns, which the caller fills through wi_dataset_data. Names and encodings are
@@ -60,8 +72,8 @@ struct weft_dataset {
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
-/* Like wi_dataset_create, but the examples of column 0 are made by the source, which the dataset retains; source NULL:
- * all columns are in memory. */
+/* Like wi_dataset_create, but column 0, and the last one if the source has `finish`, are made by the source, which the
+ * dataset retains; source NULL: all columns are in memory. */
 weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count);
 /* Sets the categories of a column; the texts are copied. */
@@ -69,6 +81,8 @@ weft_status wi_dataset_set_categories(
     weft_dataset *dataset, size_t column, const char *const *texts, size_t count);
 /* The index of a column; SIZE_MAX: there is no column of this name. */
 size_t wi_dataset_find(const weft_dataset *dataset, const char *column);
+/* Is the column without data, because the dataset's source writes it? */
+bool wi_column_is_made(const weft_dataset *dataset, size_t column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 

@@ -164,7 +164,7 @@ static weft_status add_classes(listing *l, const char *folder, const char *const
 typedef struct check {
     const wi_image_store *store;
     const weft_allocator *allocator;
-    uint64_t max_pixels;
+    const wi_image_pipeline *pipeline;
     atomic_size_t next;
     weft_status *results;
     char **lines; /* error line of each file that failed */
@@ -174,8 +174,8 @@ static void *check_files(void *argument) {
     check *const c = argument;
     wi_workspace workspace = {.allocator = c->allocator};
     for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->store->count;) {
-        int64_t height = 0, width = 0;
-        c->results[i] = wi_image_store_read(c->store, i, c->max_pixels, &workspace, &height, &width);
+        wi_image_view view;
+        c->results[i] = wi_image_store_read(c->store, i, c->pipeline, &workspace, &view);
         if (c->results[i] == WEFT_OK) continue;
         c->lines[i] = wi_copy_string(c->allocator, weft_last_error());
         if (!c->lines[i]) c->results[i] = WEFT_ERROR_MEMORY;
@@ -208,9 +208,9 @@ static weft_status drop_failed(listing *l, const check *c) {
     return WEFT_OK;
 }
 
-static weft_status drop_unreadable(listing *l, uint64_t max_pixels) {
+static weft_status drop_unreadable(listing *l, const wi_image_pipeline *pipeline) {
     const size_t count = l->store->count;
-    check c = {.store = l->store, .allocator = l->allocator, .max_pixels = max_pixels};
+    check c = {.store = l->store, .allocator = l->allocator, .pipeline = pipeline};
     weft_status status = WEFT_ERROR_MEMORY;
     atomic_init(&c.next, 0);
     c.results = wi_allocate_array(l->allocator, count, sizeof *c.results);
@@ -292,7 +292,7 @@ static weft_status open_listed(weft_dataset **dataset, weft_context *context, co
     WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* checks the options before files are read for hours */
     WI_TRY(take_classes(l, options, count));
     WI_TRY(add_classes(l, folder, names, count));
-    if (l->skip && l->store->count) WI_TRY(drop_unreadable(l, pipeline.max_pixels));
+    if (l->skip && l->store->count) WI_TRY(drop_unreadable(l, &pipeline));
     WI_TRY(check_classes(l, folder));
     return make_dataset(dataset, context, l, options);
 }

@@ -2,6 +2,7 @@
 #include "train/image_source.h"
 #include "graph/origin.h"
 #include "io/image_file.h"
+#include "train/image_mix.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,23 +52,23 @@ static void name_of(const wi_image_store *store, size_t index, char name[PATH_CA
 
 /* Decodes a file into block WI_BLOCK_PICTURE of the workspace, whose memory is reused for each image. */
 static weft_status read_picture(
-    const char *path, uint64_t max_pixels, wi_workspace *workspace, int64_t *height, int64_t *width) {
+    const char *path, const wi_image_pipeline *pipeline, wi_workspace *workspace, wi_image_view *view) {
     wi_picture picture = {.allocator = workspace->allocator,
         .pixels = workspace->blocks[WI_BLOCK_PICTURE],
         .capacity = workspace->capacities[WI_BLOCK_PICTURE]};
-    const weft_status status = wi_picture_read(&picture, path, max_pixels);
+    const weft_status status = wi_picture_read(&picture, path, pipeline->max_pixels);
     workspace->blocks[WI_BLOCK_PICTURE] = picture.pixels;
     workspace->capacities[WI_BLOCK_PICTURE] = picture.capacity;
-    *height = picture.height;
-    *width = picture.width;
+    *view = wi_view_of(picture.pixels, 3, picture.height, picture.width, true);
+    if (pipeline->exif_orientation) wi_view_orient(view, picture.orientation);
     return status;
 }
 
-weft_status wi_image_store_read(const wi_image_store *store, size_t index, uint64_t max_pixels,
-    wi_workspace *workspace, int64_t *height, int64_t *width) {
+weft_status wi_image_store_read(const wi_image_store *store, size_t index, const wi_image_pipeline *pipeline,
+    wi_workspace *workspace, wi_image_view *view) {
     char path[PATH_CAPACITY];
     name_of(store, index, path);
-    return read_picture(path, max_pixels, workspace, height, width);
+    return read_picture(path, pipeline, workspace, view);
 }
 
 /* ---- the source ---- */
@@ -76,19 +77,21 @@ static weft_status make_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *target) {
     const image_source *const source = (const image_source *)(const void *)base;
     const wi_image_store *const store = source->store;
-    int64_t height = store->height, width = store->width;
-    const unsigned char *pixels = NULL;
+    const size_t bytes = (size_t)(store->channels * store->height * store->width);
+    wi_image_view view = {0};
     char name[PATH_CAPACITY];
     name_of(store, example->index, name);
-    if (store->files) {
-        WI_TRY(read_picture(name, source->pipeline.max_pixels, workspace, &height, &width));
-        pixels = workspace->blocks[WI_BLOCK_PICTURE];
-    } else {
-        pixels = store->pixels + example->index * (size_t)(store->channels * height * width);
-    }
-    const bool interleaved = store->files || store->interleaved;
-    const wi_image_view view = wi_view_of(pixels, store->channels, height, width, interleaved);
+    if (store->files)
+        WI_TRY(read_picture(name, &source->pipeline, workspace, &view));
+    else
+        view = wi_view_of(store->pixels + example->index * bytes, store->channels, store->height,
+            store->width, store->interleaved);
     return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, target);
+}
+
+static weft_status finish_batch(const wi_source *base, const wi_batch *batch, wi_workspace *workspace) {
+    const image_source *const source = (const image_source *)(const void *)base;
+    return wi_batch_mix(&source->pipeline, batch, workspace);
 }
 
 static void destroy_source(wi_source *base) {
@@ -109,10 +112,12 @@ static weft_status find_size(image_source *source) {
         width = store->width;
         if (store->files) {
             wi_workspace workspace = {.allocator = store->allocator};
-            const weft_status status =
-                wi_image_store_read(store, 0, source->pipeline.max_pixels, &workspace, &height, &width);
+            wi_image_view view = {0};
+            const weft_status status = wi_image_store_read(store, 0, &source->pipeline, &workspace, &view);
             wi_workspace_clear(&workspace);
             WI_TRY(status);
+            height = view.height;
+            width = view.width;
         }
         wi_pipeline_size(&source->pipeline, &height, &width, &any);
     }
@@ -131,6 +136,7 @@ static weft_status make_source(
     made->store = retain_store(store);
     weft_status status = wi_pipeline_init(&made->pipeline, options, store->channels);
     if (status == WEFT_OK) status = find_size(made);
+    if (made->pipeline.targets > 0) made->base.finish = finish_batch;
     if (status != WEFT_OK) {
         wi_source_release(&made->base);
         return status;
@@ -141,17 +147,30 @@ static weft_status make_source(
 
 /* ---- datasets ---- */
 
+/* Adds the column "target" after `count` other columns, if the option asks for it. */
+static weft_status add_target(weft_column *columns, size_t *count, const wi_image_pipeline *pipeline) {
+    if (pipeline->targets == 0) return WEFT_OK;
+    if (*count < 2)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "images: the option targets needs labels, which the dataset does not have");
+    columns[(*count)++] =
+        (weft_column){.name = "target", .dtype = WEFT_F32, .rank = 1, .dims = {pipeline->targets}};
+    return WEFT_OK;
+}
+
 weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *context, wi_image_store *store,
     const weft_image_options *options, const char *const *labels, size_t label_count) {
     image_source *source = NULL;
     WI_TRY(make_source(&source, store, options));
     const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
-    weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    weft_column columns[2 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    size_t count = 1;
     columns[0].encoding = &pixels;
     for (size_t i = 0; i < label_count; i++)
-        columns[1 + i] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
-    const weft_status status =
-        wi_dataset_create_made(dataset, context, &source->base, store->count, columns, 1 + label_count);
+        columns[count++] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
+    weft_status status = add_target(columns, &count, &source->pipeline);
+    if (status == WEFT_OK)
+        status = wi_dataset_create_made(dataset, context, &source->base, store->count, columns, count);
     wi_source_release(&source->base); /* the dataset retains it */
     return status;
 }
@@ -211,7 +230,7 @@ weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *conte
     return status;
 }
 
-/* Copies all columns but the first, and the origins of the examples. */
+/* Copies the columns in memory, and the origins of the examples. */
 static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
     dataset->skipped = from->skipped;
     if (from->origins) {
@@ -220,7 +239,7 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
         if (!dataset->origins) return WEFT_ERROR_MEMORY;
         memcpy(dataset->origins, from->origins, bytes);
     }
-    for (size_t c = 1; c < from->count; c++)
+    for (size_t c = 1; c < from->count && !wi_column_is_made(from, c); c++)
         memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
             from->examples * wi_column_bytes(&from->columns[c]));
     return WEFT_OK;
@@ -228,11 +247,13 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
 
 static weft_status create_like(weft_dataset **dataset, const weft_dataset *from, image_source *source) {
     const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
-    weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    weft_column columns[2 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    size_t count = 1;
     columns[0].encoding = &pixels;
-    for (size_t c = 1; c < from->count; c++) columns[c] = from->columns[c];
-    WI_TRY(
-        wi_dataset_create_made(dataset, from->context, &source->base, from->examples, columns, from->count));
+    for (; count < from->count && !wi_column_is_made(from, count); count++)
+        columns[count] = from->columns[count];
+    WI_TRY(add_target(columns, &count, &source->pipeline));
+    WI_TRY(wi_dataset_create_made(dataset, from->context, &source->base, from->examples, columns, count));
     const weft_status status = copy_rest(*dataset, from);
     if (status == WEFT_OK) return WEFT_OK;
     weft_dataset_release(*dataset);
@@ -262,10 +283,10 @@ size_t weft_dataset_skipped(const weft_dataset *dataset) {
 
 static weft_status load(
     wi_image_pipeline *pipeline, const char *path, wi_workspace *workspace, void *data, size_t bytes) {
-    int64_t height = 0, width = 0;
+    wi_image_view view = {0};
     bool any = false;
-    WI_TRY(read_picture(path, pipeline->max_pixels, workspace, &height, &width));
-    const wi_image_view view = wi_view_of(workspace->blocks[WI_BLOCK_PICTURE], 3, height, width, true);
+    WI_TRY(read_picture(path, pipeline, workspace, &view));
+    int64_t height = view.height, width = view.width;
     wi_pipeline_size(pipeline, &height, &width, &any);
     pipeline->height = height;
     pipeline->width = width;

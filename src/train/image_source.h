@@ -24,10 +24,10 @@ typedef struct wi_image_store {
 
 weft_status wi_image_store_create(wi_image_store **store, const weft_allocator *allocator);
 void wi_image_store_release(wi_image_store *store); /* NULL is allowed */
-/* Decodes a file of the store into block WI_BLOCK_PICTURE of the workspace, as RGB (*height, *width, 3). Errors: those
- * of wi_picture_read. */
-weft_status wi_image_store_read(const wi_image_store *store, size_t index, uint64_t max_pixels,
-    wi_workspace *workspace, int64_t *height, int64_t *width);
+/* Decodes a file of the store into block WI_BLOCK_PICTURE of the workspace, as RGB. The view is turned as the EXIF
+ * orientation says, if the pipeline has this option. Errors: those of wi_picture_read. */
+weft_status wi_image_store_read(const wi_image_store *store, size_t index, const wi_image_pipeline *pipeline,
+    wi_workspace *workspace, wi_image_view *view);
 
 /* Creates a dataset of the store's images, and retains the store. After the column "image" come label_count i32 columns
  * of the names `labels`, which the caller fills. options NULL: all defaults. */

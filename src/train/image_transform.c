@@ -1,87 +1,19 @@
-/* Transforms of images (contract in image_transform.h).
- *
- * Random numbers are Philox4x32-10 with the seed as key and the counter (example, low half of the epoch, high half,
- * transform · 2^16 + block), so that an example gets the same numbers on any thread and at any time. A random whole
- * number below n is floor(word · n / 2^32).
+/* Transforms of images (contract in image_transform.h): the options of a pipeline, and the transforms that change the size
+ * or the view. image_augment.c has the others, which change pixels.
  *
  * The definitions are those of torchvision.transforms: RandomCrop, RandomResizedCrop (Szegedy et al., "Going
  * Deeper with Convolutions", 2015), CenterCrop, RandomHorizontalFlip, Resize. */
 #include "train/image_transform.h"
 #include "base/options.h"
-#include "base/philox.h"
 #include "graph/length.h"
+#include "train/image_augment.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { MAX_SIDE = 1 << 16, ATTEMPTS = 10, MAX_PIXELS = 1 << 26 };
+enum { ATTEMPTS = 10, MAX_PIXELS = 1 << 26, MAX_TARGETS = 1 << 24 };
 
-/* ---- the values ---- */
-
-weft_transform weft_transform_resize(int64_t height, int64_t width) {
-    return (weft_transform){.kind = WEFT_TRANSFORM_RESIZE, .height = height, .width = width};
-}
-
-weft_transform weft_transform_resize_shorter(int64_t size) {
-    return (weft_transform){.kind = WEFT_TRANSFORM_RESIZE_SHORTER, .height = size, .width = size};
-}
-
-weft_transform weft_transform_centre_crop(int64_t height, int64_t width) {
-    return (weft_transform){.kind = WEFT_TRANSFORM_CENTRE_CROP, .height = height, .width = width};
-}
-
-weft_transform weft_transform_random_crop(int64_t height, int64_t width, int64_t padding) {
-    return (weft_transform){
-        .kind = WEFT_TRANSFORM_RANDOM_CROP, .height = height, .width = width, .padding = padding};
-}
-
-weft_transform weft_transform_random_resized_crop(int64_t height, int64_t width) {
-    return (weft_transform){.kind = WEFT_TRANSFORM_RANDOM_RESIZED_CROP,
-        .height = height,
-        .width = width,
-        .least_area = 0.08,
-        .most_area = 1,
-        .least_ratio = 3.0 / 4,
-        .most_ratio = 4.0 / 3};
-}
-
-weft_transform weft_transform_random_flip(double probability) {
-    return (weft_transform){.kind = WEFT_TRANSFORM_RANDOM_FLIP, .probability = probability};
-}
-
-/* ---- checks ---- */
-
-static const char *const names[] = {
-    NULL, "resize", "resize_shorter", "centre_crop", "random_crop", "random_resized_crop", "random_flip"};
-
-static weft_status check_transform(const weft_transform *t, size_t i) {
-    if (t->kind < WEFT_TRANSFORM_RESIZE || t->kind > WEFT_TRANSFORM_RANDOM_FLIP)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "images: transform %zu is of kind %d (use the weft_transform_ functions)", i, (int)t->kind);
-    const char *const name = names[t->kind];
-    if (t->kind == WEFT_TRANSFORM_RANDOM_FLIP) {
-        if (!(t->probability >= 0 && t->probability <= 1))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: probability is %g, expected 0 to 1", i,
-                name, t->probability);
-        return WEFT_OK;
-    }
-    if (t->height < 1 || t->width < 1 || t->height > MAX_SIDE || t->width > MAX_SIDE)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "images: transform %zu, %s: the size is %" PRId64 " x %" PRId64 ", expected sides of 1 to %d", i,
-            name, t->height, t->width, MAX_SIDE);
-    if (t->padding < 0 || t->padding > MAX_SIDE)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: padding is %" PRId64 ", expected 0 to %d", i,
-            name, t->padding, MAX_SIDE);
-    WI_TRY(WI_CHECK_NUMBERS("images", {"least_ratio", t->least_ratio}, {"most_ratio", t->most_ratio}));
-    if (t->kind == WEFT_TRANSFORM_RANDOM_RESIZED_CROP &&
-        !(t->least_area > 0 && t->least_area <= t->most_area && t->most_area <= 1 && t->least_ratio > 0 &&
-            t->least_ratio <= t->most_ratio && t->most_ratio < INFINITY))
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "images: transform %zu, %s: the areas are %g to %g and the ratios %g to %g, expected areas from "
-            "above 0 to 1 and ratios above 0, in ascending order",
-            i, name, t->least_area, t->most_area, t->least_ratio, t->most_ratio);
-    return WEFT_OK;
-}
+/* ---- options ---- */
 
 static weft_status check_options(const weft_image_options *options, int64_t channels) {
     if (options->transform_count > WEFT_MAX_TRANSFORMS || (options->transform_count && !options->transforms))
@@ -97,6 +29,21 @@ static weft_status check_options(const weft_image_options *options, int64_t chan
             "images: the option channels is %d, but the images have %" PRId64
             "; only 3 channels can be converted to 1, and 1 to 3",
             options->channels, channels);
+    if (options->targets < 0 || options->targets > MAX_TARGETS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "images: targets is %" PRId64 ", expected a number of classes of at most %d, or 0",
+            options->targets, MAX_TARGETS);
+    return WEFT_OK;
+}
+
+static weft_status copy_transforms(wi_image_pipeline *pipeline, const weft_image_options *options) {
+    for (size_t i = 0; i < options->transform_count; i++) {
+        WI_TRY(wi_transform_check(&options->transforms[i], i));
+        pipeline->transforms[i] = options->transforms[i];
+        if (wi_transform_mixes(&options->transforms[i]) && options->targets == 0)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "images: transform %zu mixes examples; set the option targets to the number of classes", i);
+    }
     return WEFT_OK;
 }
 
@@ -149,11 +96,10 @@ weft_status wi_pipeline_init(wi_image_pipeline *pipeline, const weft_image_optio
         .channels = options->channels ? options->channels : channels,
         .bytes = options->bytes,
         .channels_last = options->layout == WEFT_CHANNELS_LAST,
-        .max_pixels = options->max_pixels ? options->max_pixels : MAX_PIXELS};
-    for (size_t i = 0; i < options->transform_count; i++) {
-        WI_TRY(check_transform(&options->transforms[i], i));
-        pipeline->transforms[i] = options->transforms[i];
-    }
+        .max_pixels = options->max_pixels ? options->max_pixels : MAX_PIXELS,
+        .targets = options->targets,
+        .exif_orientation = options->exif_orientation};
+    WI_TRY(copy_transforms(pipeline, options));
     return set_channels(pipeline, options);
 }
 
@@ -172,7 +118,7 @@ void wi_pipeline_size(const wi_image_pipeline *pipeline, int64_t *height, int64_
     *any = false;
     for (size_t i = 0; i < pipeline->count; i++) {
         const weft_transform *const t = &pipeline->transforms[i];
-        if (t->kind == WEFT_TRANSFORM_RANDOM_FLIP) continue;
+        if (!wi_transform_sets_size(t)) continue;
         *any = t->kind != WEFT_TRANSFORM_RESIZE_SHORTER;
         if (!*any && *height > 0) shorter_size(height, width, t->height);
         if (*any) *height = t->height, *width = t->width;
@@ -212,31 +158,18 @@ typedef struct running {
     int64_t channels;
 } running;
 
-static void draw(const wi_example *example, size_t transform, uint32_t block, uint32_t words[4]) {
-    words[0] = (uint32_t)example->index;
-    words[1] = (uint32_t)example->epoch;
-    words[2] = (uint32_t)(example->epoch >> 32);
-    words[3] = (uint32_t)transform << 16 | block;
-    wi_philox(words, example->seed);
+/* One of two blocks, the one that does not hold the pixels of the view. */
+static size_t free_block(const running *r) {
+    return WI_BLOCK_RESIZED + (r->view.pixels == r->workspace->blocks[WI_BLOCK_RESIZED]);
 }
 
-static int64_t below(uint32_t word, int64_t bound) {
-    return (int64_t)((uint64_t)word * (uint64_t)bound >> 32);
-}
-
-static double between(uint32_t word, double low, double high) {
-    return low + (high - low) * ((double)word * 0x1p-32);
-}
-
-/* Resizes into one of two blocks, the one that does not hold the pixels of the view. */
 static weft_status resize(running *r, int64_t height, int64_t width) {
-    const bool second = r->view.pixels == r->workspace->blocks[WI_BLOCK_RESIZED];
     const wi_resize_blocks blocks = {
-        .target = WI_BLOCK_RESIZED + second, .rows = WI_BLOCK_ROWS, .weights = WI_BLOCK_WEIGHTS};
-    if (height > MAX_SIDE || width > MAX_SIDE)
+        .target = free_block(r), .rows = WI_BLOCK_ROWS, .weights = WI_BLOCK_WEIGHTS};
+    if (height > WI_MAX_SIDE || width > WI_MAX_SIDE)
         WI_FAIL(WEFT_ERROR_SHAPE,
             "'%s' would be resized to %" PRId64 " x %" PRId64 " pixels, but a side may have at most %d",
-            r->name, height, width, MAX_SIDE);
+            r->name, height, width, WI_MAX_SIDE);
     return wi_view_resize(&r->view, r->channels, height, width, r->workspace, &blocks);
 }
 
@@ -248,7 +181,7 @@ static weft_status random_crop(running *r, const weft_transform *t, const uint32
             "'%s' has %" PRId64 " x %" PRId64 " pixels, which with a padding of %" PRId64
             " is too small for a random_crop of %" PRId64 " x %" PRId64,
             r->name, r->view.height, r->view.width, t->padding, t->height, t->width);
-    const int64_t top = below(words[0], down + 1), left = below(words[1], right + 1);
+    const int64_t top = wi_word_below(words[0], down + 1), left = wi_word_below(words[1], right + 1);
     wi_view_crop(&r->view, top - t->padding, left - t->padding, t->height, t->width);
     return WEFT_OK;
 }
@@ -280,24 +213,60 @@ static void random_resized_crop(running *r, const weft_transform *t, size_t tran
     const double area = (double)view->height * (double)view->width;
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint32_t words[4];
-        draw(r->example, transform, attempt, words);
-        const double wanted = area * between(words[0], t->least_area, t->most_area);
-        const double ratio = exp(between(words[1], log(t->least_ratio), log(t->most_ratio)));
-        const double width = nearbyint(sqrt(wanted * ratio)), height = nearbyint(sqrt(wanted / ratio));
+        double width, height;
+        wi_example_draw(r->example, transform, attempt, words);
+        wi_draw_rectangle(t, area, words, &width, &height);
         if (!(width >= 1 && width <= (double)view->width && height >= 1 && height <= (double)view->height))
             continue;
-        const int64_t top = below(words[2], view->height - (int64_t)height + 1);
-        const int64_t left = below(words[3], view->width - (int64_t)width + 1);
+        const int64_t top = wi_word_below(words[2], view->height - (int64_t)height + 1);
+        const int64_t left = wi_word_below(words[3], view->width - (int64_t)width + 1);
         wi_view_crop(view, top, left, (int64_t)height, (int64_t)width);
         return;
     }
     crop_fallback(view, t);
 }
 
+/* Copies the pixels of the view to memory of the pipeline, unless they are there already in the order of planes. */
+static weft_status own_pixels(running *r, wi_planes *planes) {
+    const wi_image_view *const view = &r->view;
+    wi_workspace *const w = r->workspace;
+    const int64_t height = view->height, width = view->width;
+    const size_t bytes = (size_t)(r->channels * height * width), block = free_block(r);
+    unsigned char *const copy = wi_workspace_take(w, block, bytes);
+    if (!copy) return WEFT_ERROR_MEMORY;
+    *planes = (wi_planes){.channels = r->channels, .height = height, .width = width};
+    const size_t other = 2 * WI_BLOCK_RESIZED + 1 - block;
+    if (wi_view_is_whole(view) && view->pixels == w->blocks[other]) {
+        planes->pixels = w->blocks[other];
+        planes->spare = copy;
+        return WEFT_OK;
+    }
+    for (int64_t c = 0; c < r->channels; c++)
+        for (int64_t y = 0; y < height; y++) wi_view_row(view, y, c, copy + (c * height + y) * width);
+    r->view = wi_view_of(copy, r->channels, height, width, false);
+    planes->pixels = copy;
+    planes->spare = wi_workspace_take(w, other, bytes); /* what the view read is not needed any more */
+    return planes->spare ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static weft_status augment(running *r, const weft_transform *t, size_t transform) {
+    wi_planes planes;
+    unsigned char fill[WEFT_MAX_IMAGE_CHANNELS];
+    for (int c = 0; c < WEFT_MAX_IMAGE_CHANNELS; c++) {
+        const double mean = nearbyint(255 * r->pipeline->mean[c]);
+        fill[c] = (unsigned char)(t->fill >= 0 ? t->fill : mean < 0 ? 0 : mean > 255 ? 255 : mean);
+    }
+    WI_TRY(own_pixels(r, &planes));
+    wi_planes_augment(&planes, t, transform, r->example, fill);
+    r->view = wi_view_of(planes.pixels, planes.channels, planes.height, planes.width, false);
+    return WEFT_OK;
+}
+
 static weft_status apply(running *r, size_t transform) {
     const weft_transform *const t = &r->pipeline->transforms[transform];
     uint32_t words[4];
-    draw(r->example, transform, 0, words);
+    wi_example_draw(r->example, transform, 0, words);
+    if (wi_transform_has_probability(t) && (double)words[0] * 0x1p-32 >= t->probability) return WEFT_OK;
     switch (t->kind) {
     case WEFT_TRANSFORM_RESIZE: return resize(r, t->height, t->width);
     case WEFT_TRANSFORM_RESIZE_SHORTER: {
@@ -310,16 +279,16 @@ static weft_status apply(running *r, size_t transform) {
     case WEFT_TRANSFORM_RANDOM_RESIZED_CROP:
         random_resized_crop(r, t, transform);
         return resize(r, t->height, t->width);
-    case WEFT_TRANSFORM_RANDOM_FLIP:
-        if ((double)words[0] * 0x1p-32 < t->probability) wi_view_flip(&r->view);
-        return WEFT_OK;
+    case WEFT_TRANSFORM_RANDOM_FLIP: wi_view_flip(&r->view); return WEFT_OK;
+    case WEFT_TRANSFORM_RANDOM_VERTICAL_FLIP: wi_view_turn(&r->view); return WEFT_OK;
+    case WEFT_TRANSFORM_MIXUP:
+    case WEFT_TRANSFORM_CUTMIX: return WEFT_OK; /* of whole batches: image_mix.c */
+    default: return augment(r, t, transform);
     }
-    return WEFT_OK;
 }
 
 /* ---- the result ---- */
 
-/* RGB to grey with the factors 0.299, 0.587 and 0.114 in units of 2^-16, as in Pillow. */
 static weft_status make_grey(running *r) {
     wi_image_view *const view = &r->view;
     const int64_t height = view->height, width = view->width;
@@ -332,8 +301,7 @@ static weft_status make_grey(running *r) {
         wi_view_row(view, y, 1, green);
         wi_view_row(view, y, 2, blue);
         for (int64_t x = 0; x < width; x++)
-            grey[y * width + x] =
-                (unsigned char)((19595u * red[x] + 38470u * green[x] + 7471u * blue[x] + 32768u) >> 16);
+            grey[y * width + x] = (unsigned char)wi_luma(red[x], green[x], blue[x]);
     }
     *view = wi_view_of(grey, 1, height, width, false);
     r->channels = 1;

@@ -5,7 +5,8 @@
 #include "train/image_view.h"
 #include <weft/image_data.h>
 
-/* Blocks of the workspace. Successive transforms that resize write WI_BLOCK_RESIZED and the block after it in turn. */
+/* Blocks of the workspace. Successive transforms that resize or change pixels write WI_BLOCK_RESIZED and the block after
+ * it in turn. */
 enum { WI_BLOCK_PICTURE, WI_BLOCK_GREY, WI_BLOCK_RESIZED, WI_BLOCK_WEIGHTS = 4, WI_BLOCK_ROWS };
 
 typedef struct wi_image_pipeline {
@@ -13,10 +14,21 @@ typedef struct wi_image_pipeline {
     size_t count;
     int64_t channels, height, width; /* of a result; height 0: not known yet */
     bool bytes, channels_last;
+    int64_t targets; /* number of classes of the column "target"; 0: there is no such column */
+    bool exif_orientation;
     uint64_t max_pixels;
     double mean[WEFT_MAX_IMAGE_CHANNELS], deviation[WEFT_MAX_IMAGE_CHANNELS];
     float tables[WEFT_MAX_IMAGE_CHANNELS][256]; /* the f32 result for each value of a byte */
 } wi_image_pipeline;
+
+/* The largest side of a result, and of an image that a transform makes. */
+enum { WI_MAX_SIDE = 1 << 16 };
+
+/* Checks the fields of transform i of a list. Error: WEFT_ERROR_ARGUMENT. */
+weft_status wi_transform_check(const weft_transform *transform, size_t i);
+bool wi_transform_sets_size(const weft_transform *transform);       /* of the result */
+bool wi_transform_has_probability(const weft_transform *transform); /* otherwise it is always applied */
+bool wi_transform_mixes(const weft_transform *transform);           /* the examples of a batch */
 
 /* Checks and copies the options (NULL: all defaults) for images of `channels` channels. Error: WEFT_ERROR_ARGUMENT. */
 weft_status wi_pipeline_init(

@@ -7,6 +7,8 @@
  * `cursor` is their batch, and advances while cursor < end and cursor < taken + prefetch. All threads therefore work on
  * one batch before they begin the next. `made` counts the finished batches, in order; `taken` those that were returned.
  *
+ * If the source of the dataset finishes batches, the thread that has filled the last part of a batch does so.
+ *
  * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
  * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch.
  *
@@ -140,7 +142,8 @@ static weft_status make_examples(worker *self, const job *p, size_t *failed) {
 
 static weft_status fill(worker *self, const job *p, size_t *failed) {
     const weft_dataset *const dataset = self->loader->dataset;
-    for (size_t c = dataset->source ? 1 : 0; c < dataset->count; c++) gather(self->loader, p, c);
+    for (size_t c = 0; c < dataset->count; c++)
+        if (!wi_column_is_made(dataset, c)) gather(self->loader, p, c);
     return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
 }
 
@@ -177,12 +180,40 @@ static void note_failure(weft_loader *loader, const job *p, weft_status status, 
     wi_error_save(known->line, sizeof known->line);
 }
 
+/* Counts the examples of a job as made. Returns true if the batch is now to be finished, which happens once. */
+static bool is_last_of_batch(weft_loader *loader, const job *p) {
+    const wi_source *const source = loader->dataset->source;
+    size_t *const left = &loader->left[p->batch % loader->slots];
+    const bool fails = loader->failure.status != WEFT_OK && loader->failure.batch <= p->batch;
+    *left -= p->end - p->begin;
+    if (*left > 0 || !source || !source->finish || fails) return false;
+    *left = 1; /* the batch is not given to the caller yet */
+    return true;
+}
+
 /* Threads may finish batches in any order; `made` counts them in the order of their numbers. */
-static void give_back(weft_loader *loader, const job *p) {
-    loader->left[p->batch % loader->slots] -= p->end - p->begin;
+static void give_back(weft_loader *loader) {
     while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
     loader->busy--;
     pthread_cond_broadcast(&loader->ready);
+}
+
+/* Lets the source finish a batch whose examples are made, with the mutex unlocked meanwhile. */
+static void finish_batch(worker *self, const job *p) {
+    weft_loader *const loader = self->loader;
+    const wi_source *const source = loader->dataset->source;
+    wi_batch batch = {
+        .draws = {.index = (size_t)p->batch_in_epoch, .seed = loader->seed, .epoch = loader->epoch},
+        .image = slot_column(loader, p->batch, 0),
+        .labels = slot_column(loader, p->batch, 1),
+        .targets = (float *)(void *)slot_column(loader, p->batch, loader->dataset->count - 1)};
+    size_t first;
+    loaded_examples(loader, p->batch_in_epoch, &first, &batch.examples);
+    pthread_mutex_unlock(&loader->mutex);
+    const weft_status status = source->finish(source, &batch, &self->workspace);
+    pthread_mutex_lock(&loader->mutex);
+    if (status != WEFT_OK) note_failure(loader, p, status, 0);
+    loader->left[p->batch % loader->slots] = 0;
 }
 
 static void *work(void *argument) {
@@ -201,7 +232,8 @@ static void *work(void *argument) {
         const weft_status status = fill(self, &p, &failed);
         pthread_mutex_lock(&loader->mutex);
         if (status != WEFT_OK) note_failure(loader, &p, status, failed);
-        give_back(loader, &p);
+        if (is_last_of_batch(loader, &p)) finish_batch(self, &p);
+        give_back(loader);
     }
     pthread_mutex_unlock(&loader->mutex);
     return NULL;

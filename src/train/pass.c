@@ -79,16 +79,21 @@ static size_t example_bytes(const weft_dataset *dataset) {
     return bytes;
 }
 
-/* used[c]: column c feeds an input or is the target of a metric. */
-static void note_used(const wi_pass *pass, bool used[WI_PASS_COLUMNS]) {
-    for (size_t i = 0; i < pass->feed.count; i++)
-        if (pass->feed.inputs[i].column != SIZE_MAX) used[pass->feed.inputs[i].column] = true;
+/* used[c]: column c feeds an input or is the target of a metric. The labels in column 1 are also used if an input is fed
+ * with the last column, which the dataset's source makes from them. */
+static void note_used(const wi_pass *pass, const weft_dataset *dataset, bool used[WI_PASS_COLUMNS]) {
+    for (size_t i = 0; i < pass->feed.count; i++) {
+        const size_t c = pass->feed.inputs[i].column;
+        if (c == SIZE_MAX) continue;
+        used[c] = true;
+        if (c > 0 && wi_column_is_made(dataset, c)) used[1] = true;
+    }
     for (size_t i = 0; i < pass->measures.count; i++) used[pass->measures.items[i].column] = true;
 }
 
 static weft_status recode(wi_pass *pass, weft_dataset *given) {
     bool used[WI_PASS_COLUMNS] = {false};
-    note_used(pass, used);
+    note_used(pass, given, used);
     pass->given = given;
     if (!pass->known) return pass->dataset = weft_dataset_retain(given), WEFT_OK;
     pass->known_version = wi_graph_encodings_version(pass->known);
@@ -97,7 +102,7 @@ static weft_status recode(wi_pass *pass, weft_dataset *given) {
 
 weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     bool used[WI_PASS_COLUMNS] = {false};
-    note_used(pass, used);
+    note_used(pass, pass->dataset, used);
     WI_TRY(wi_dataset_keep_encodings(graph, pass->dataset, used));
     pass->known = graph;
     pass->known_version = wi_graph_encodings_version(graph);

@@ -70,7 +70,7 @@ static void each_kind_of_png_becomes_rgb(void **state) {
         {PNG_COLOR_TYPE_PALETTE, 8, false, false},
         {PNG_COLOR_TYPE_PALETTE, 8, false, true},
     };
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {0};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const int colour = kinds[k].colour, depth = kinds[k].depth;
         const size_t row = (WIDTH * channels_of(colour) * (size_t)depth + 7) / 8;
@@ -122,7 +122,7 @@ static void check_near(const wi_picture *picture, const unsigned char *pixels, i
 
 static void each_kind_of_jpeg_becomes_rgb(void **state) {
     (void)state;
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {0};
     for (image_jpeg_kind kind = IMAGE_JPEG_RGB; kind <= IMAGE_JPEG_PLAIN_CMYK; kind++) {
         unsigned char pixels[HEIGHT * WIDTH * 4];
         paint(pixels, kind == IMAGE_JPEG_GREY ? 1 : kind >= IMAGE_JPEG_CMYK ? 4 : 3);
@@ -266,7 +266,7 @@ static void many_scans_of_many_pixels_are_refused(void **state) {
     (void)state;
     enum { SIDE = 64 };
     static const unsigned char pixels[3 * SIDE * SIDE];
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {0};
     const image_bytes file = image_bytes_jpeg(SIDE, SIDE, IMAGE_JPEG_PROGRESSIVE, pixels);
     const image_bytes longer = repeat_scan(&file, 40), endless = repeat_scan(&file, 1000);
     assert_ok(wi_picture_decode(&picture, "x", file.data, file.size, SIDE * SIDE));
@@ -336,7 +336,7 @@ static void the_missing_option_is_named(void **state) {
     (void)state;
     static const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0},
                                jpeg[] = {0xff, 0xd8, 0xff, 0};
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {0};
     const bool has_png = strstr(weft_build_options(), "png=yes");
     const bool has_jpeg = strstr(weft_build_options(), "jpeg=yes");
     if (!has_png)
@@ -351,7 +351,7 @@ static void the_missing_option_is_named(void **state) {
 
 static void other_content_is_refused(void **state) {
     (void)state;
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {0};
     assert_fails(wi_picture_decode(&picture, "a.png", "GIF89a", 6, MAX_PIXELS), WEFT_ERROR_FORMAT,
         "'a.png', of 6 bytes, is neither a PNG nor a JPEG image");
     assert_fails(

@@ -16,6 +16,7 @@ program=$train
 weights=$work/small.safetensors
 helps "--model alexnet|resnet20|resnet56"
 refused 2 "--model is 'vgg11', but must be one of alexnet|resnet20|resnet56" --model vgg11
+refused 2 "--augment is 'none', but must be one of standard|randaugment|mixup|cutmix" --augment none
 refused 2 "--epochs is '0', but must be a whole number from 1" --epochs 0
 refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
 refused 2 "--batch needs a value" --batch
@@ -33,6 +34,10 @@ result=$("$train" $two --json --save "$weights" | tail -n 1)
 case $result in *'"model": "alexnet", "data": "digits", "epochs": 2, "batch": 359, "steps": 10,'*) ;; *) fail "train_cifar: $result" ;; esac
 [ -s "$weights" ] || fail "train_cifar left no weights"
 [ "$(tr '\n' ' ' <"$work/small.names")" = "0 1 2 3 4 5 6 7 8 9 " ] || fail "train_cifar left other names"
+
+# With mixtures, the network learns from the column "target", and the test images have one, too.
+result=$("$train" --model alexnet --epochs 1 --batch 359 --augment cutmix --json --save "$work/mixed.safetensors" | tail -n 1)
+case $result in *'"steps": 5,'*'"test_accuracy": 0.'*) ;; *) fail "train_cifar --augment cutmix: $result" ;; esac
 
 # A run that SIGTERM stops ends with a checkpoint, and goes on to the same weights as one that was not stopped.
 folder=$work/checkpoints

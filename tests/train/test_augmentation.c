@@ -46,6 +46,14 @@ static void flip(picture *p) {
     replace(p, made);
 }
 
+static void turn(picture *p) {
+    const picture made = new_picture(p->height, p->width);
+    for (int64_t c = 0; c < CHANNELS; c++)
+        for (int64_t y = 0; y < p->height; y++)
+            for (int64_t x = 0; x < p->width; x++) *at(&made, c, y, x) = *at(p, c, p->height - 1 - y, x);
+    replace(p, made);
+}
+
 /* The triangle around a result's centre, as wide as the factor if that is above 1. */
 static double triangle(int64_t from, int64_t to, int64_t in, int64_t out) {
     const double scale = (double)in / (double)out, reach = scale > 1 ? scale : 1;
@@ -139,6 +147,10 @@ static void apply(picture *p, const weft_transform *t, size_t example, uint32_t 
     case WEFT_TRANSFORM_RANDOM_FLIP:
         if (words[0] / 4294967296.0 < t->probability) flip(p);
         break;
+    case WEFT_TRANSFORM_RANDOM_VERTICAL_FLIP:
+        if (words[0] / 4294967296.0 < t->probability) turn(p);
+        break;
+    default: fail_msg("kind %d", (int)t->kind);
     }
 }
 
@@ -206,6 +218,9 @@ static void transforms_follow_the_reference(void **state) {
         {"crop with padding, and flips around it", 20, 22, 3,
             {weft_transform_random_flip(0.5), weft_transform_random_crop(20, 22, 4),
                 weft_transform_random_flip(0.5)}},
+        {"crops between flips of both axes", 16, 15, 4,
+            {weft_transform_random_vertical_flip(0.5), weft_transform_random_crop(17, 18, 3),
+                weft_transform_random_vertical_flip(0.7), weft_transform_random_crop(16, 15, 0)}},
         {"crops of crops", 9, 9, 4,
             {weft_transform_random_crop(24, 25, 6), weft_transform_random_flip(1),
                 weft_transform_random_crop(13, 14, 3), weft_transform_random_crop(9, 9, 0)}},

@@ -298,8 +298,9 @@ static void wrong_options_are_refused(void **state) {
         const char *part;
     } rows[] = {
         {{0}, {.transform_count = 1}, "transform 0 is of kind 0"},
-        {weft_transform_resize(0, 4), {.transform_count = 1}, "resize: the size is 0 x 4"},
-        {weft_transform_resize(4, 1 << 20), {.transform_count = 1}, "1 to 65536"},
+        {weft_transform_resize(0, 4), {.transform_count = 1}, "resize: height is 0, expected 1 to 65536"},
+        {weft_transform_resize(4, 1 << 20), {.transform_count = 1},
+            "resize: width is 1.04858e+06, expected 1 to 65536"},
         {weft_transform_random_crop(2, 2, -1), {.transform_count = 1}, "padding is -1"},
         {weft_transform_random_flip(1.5), {.transform_count = 1}, "probability is 1.5"},
         {weft_transform_random_flip((double)nan_value), {.transform_count = 1}, "random_flip: probability"},
