@@ -20,6 +20,9 @@ weft_add_documents(
   docs doxygen "The pages of the API reference" sh cmake/make_reference.sh ${PROJECT_VERSION} ${PROJECT_BINARY_DIR}/docs)
 weft_add_documents(site doxygen "The pages of the site" sh cmake/make_site.sh ${PROJECT_VERSION} ${PROJECT_BINARY_DIR}/site)
 
+# The tarball of a release: the files that git tracks, as they are in the tree.
+add_custom_target(dist COMMAND sh cmake/make_tarball.sh ${PROJECT_VERSION} ${PROJECT_BINARY_DIR} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
+
 function(weft_add_man_pages)
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
   set(folder ${PROJECT_BINARY_DIR}/man1)
