@@ -36,6 +36,8 @@ function target_of(link,   path, heading, at) {
     heading = at ? substr(link, at + 1) : ""
     path = at ? substr(link, 1, at - 1) : link
     path = path == "" ? document : from_root(here, path)
+    sub(/\/$/, "", path)
+    if (page_name(path "/README.md") in pages) path = path "/README.md"
     if (path ~ /\.md$/) return "@ref " page_name(path) (heading == "" ? "" : "-" heading)
     if (path ~ /^include\/weft\/[a-z_]+\.h$/) {
         sub(/.*\//, "", path)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every link of the site leads to a file of the site, and one with #name to this name in that file: links of pages, of the navigation and of
 # the search box, in which functions are found by each word of their names. Links to other sites are not followed. Usage: check_site.sh ROOT FOLDER
-# test: @source@ @folder@
+# test slow: @source@ @folder@
 set -eu
 command -v doxygen >/dev/null || { echo "skipped: doxygen is not installed"; exit 77; }
 [ -e /usr/share/doxygen-awesome-css ] || { echo "skipped: doxygen-awesome-css is not installed"; exit 77; }
