@@ -61,6 +61,7 @@ class WeftRecipe(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["WEFT_BUILD_PROGRAMS"] = False
+        toolchain.cache_variables["WEFT_WITH_MPI"] = False
         for part in ("clblast", "png", "jpeg", "onnx"):
             toolchain.cache_variables["WEFT_WITH_" + part.upper()] = bool(self.options.get_safe("with_" + part))
         folders = [folder for dependency in self.dependencies.host.values() for folder in dependency.cpp_info.includedirs]

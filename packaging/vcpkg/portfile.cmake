@@ -16,7 +16,7 @@ vcpkg_find_acquire_program(PKGCONFIG)
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${features} -DWEFT_BUILD_PROGRAMS=OFF "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
+  OPTIONS ${features} -DWEFT_BUILD_PROGRAMS=OFF -DWEFT_WITH_MPI=OFF "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/weft)
 vcpkg_fixup_pkgconfig()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The recipes of packaging/ are of this version, and have an option for each optional library of the build. Usage: recipes.sh ROOT
+# The recipes of packaging/ are of this version, and have an option for each optional library of the build but MPI. Usage: recipes.sh ROOT
 # test quick: @source@
 set -eu
 cd "$1"
@@ -11,6 +11,11 @@ has packaging/vcpkg/vcpkg.json "\"version-semver\": \"$version\""
 parts=$(sed -n 's/^option(WEFT_WITH_\([A-Z]*\) .*/\1/p' CMakeLists.txt)
 [ -n "$parts" ] || { echo "CMakeLists.txt has no optional library"; exit 1; }
 for part in $parts; do
+    if [ "$part" = MPI ]; then
+        has packaging/vcpkg/portfile.cmake -DWEFT_WITH_MPI=OFF
+        has packaging/conan/conanfile.py '["WEFT_WITH_MPI"] = False'
+        continue
+    fi
     name=$(echo "$part" | tr '[:upper:]' '[:lower:]')
     has packaging/vcpkg/vcpkg.json "\"$name\": {"
     has packaging/vcpkg/portfile.cmake "$name WEFT_WITH_$part"
