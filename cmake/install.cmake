@@ -44,10 +44,11 @@ list(JOIN pc_private " " pc_private)
 configure_file(cmake/weft.pc.in weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# Beside one another as in the source tree, so that their links lead somewhere.
+# Beside one another as in the source tree, so that their links lead somewhere, and the programs that they show find the digits.
 foreach(document IN ITEMS README.md CHANGELOG.md CONTRIBUTING.md LICENSE)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 endforeach()
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.md" PATTERN "*.diff" PATTERN "*.svg"
         PATTERN examples EXCLUDE)
+install(DIRECTORY data/digits DESTINATION ${CMAKE_INSTALL_DOCDIR}/data OPTIONAL)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.c" PATTERN "*.h")

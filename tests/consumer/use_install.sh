@@ -20,6 +20,10 @@ variable() {
     eval "printf '%s\n' $(PKG_CONFIG_PATH=$pc_dir pkg-config --variable="$1" weft)"
 }
 prefix=$(cd "$pc_dir" && cd "$(variable prefix)" && pwd)
+if grep -rIlF -e "$build" -e "$(cd "$here/../.." && pwd)" "$prefix"; then
+    echo "these installed files name the folder in which Weft was built"
+    exit 1
+fi
 
 # The documents that the README leads to are installed beside it.
 find_documents() {
