@@ -13,8 +13,8 @@
  *     tap 1                                   *  *  *  *  *  *  *         21 multiply-adds
  *     tap 2                                      *  *  *  *  *  *  *
  *
- * Three neighbouring taps with stride 1 or 2 are computed in this way, with one load for each pixel; other windows load a pixel for
- * each multiply-add. All channels of a tile are computed before the next tile, so that memory is read in its order; the weight
+ * Neighbouring taps with stride 1 or 2 are computed in this way, three at a time, with one load for each pixel; other taps load a pixel
+ * for each multiply-add. All channels of a tile are computed before the next tile, so that memory is read in its order; the weight
  * stays in the cache. A tile of the data gradient of stride s consists of positions of a row that have the same remainder modulo s
  * (a *phase*): they use the same taps, and no zeros between the elements are multiplied.
  *
@@ -110,10 +110,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, c
 
 /* Work-item: 16 channels. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
-    long panels_offset, int groups, int taps0, int taps1, int taps2, long w_group, long w0, long w1,
-    long w2) {
+    long panels_offset, long w_first, int groups, int taps0, int taps1, int taps2, long w_group, long w0,
+    long w1, long w2) {
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
-    w += w_offset + first * w_group;
+    w += w_offset + w_first + first * w_group;
     panels += panels_offset;
     if (first == 0) { /* zeros, which are read in place of pixels outside the image */
         const long all = (long)(groups + 15) / 16 * 16 * taps0 * taps1 * taps2;
@@ -160,10 +160,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
             weft_depthwise_taps(phase, taps2, stride2, dilation2, before2, transposed);
         const int i0 = at0 / out0 * in0 + a0.base, i1 = at1 / out1 * in1 + a1.base,
                   i2 = first * in2 + a2.base;
-        const bool three = a2.count == 3 && a2.every == 1 && a2.step == 1 && in2 <= 2;
-        /* A call of `sum` computes three taps, or one. */
-        const int steps = three ? 1 : a2.count, apart = three ? 1 : in2,
-                  count = three ? (WEFT_DEPTHWISE_TILE - 1) * in2 + 3 : WEFT_DEPTHWISE_TILE;
+        const bool near = a2.every == 1 && a2.step == 1 && in2 <= 2;
         const int last = i2 + (WEFT_DEPTHWISE_TILE - 1) * in2 + (a2.count - 1) * a2.step;
         for (int channel = 0; channel < groups && rows > 0; channel += 16) {
             float16 sum[WEFT_DEPTHWISE_TILE];
@@ -179,23 +176,24 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
                     __global const float16 *weight =
                         (__global const float16 *)panels + ((long)channel / 16 * taps0 * taps1 + row) * taps2;
                     const bool whole = from + (min(last, read2 - 1) - i2) * x2 + 16 <= x_elements;
-                    for (int n2 = 0; n2 < steps; ++n2) {
-                        const int reach = n2 * a2.step;
-                        WEFT_OPERANDS_A *line = x + from + reach * x2;
+                    for (int n2 = 0; n2 < a2.count;) {
+                        /* A call of `sum` computes three taps, or one. */
+                        const bool three = near && a2.count - n2 >= 3;
+                        const int reach = i2 + n2 * a2.step;
+                        WEFT_OPERANDS_A *line = x + from + n2 * a2.step * x2;
+                        __global const float16 *taps = weight + a2.tap + n2 * a2.every;
                         float16 room[WEFT_DEPTHWISE_LINE];
                         if (!whole) WEFT_NAME(fetch)
-                        (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
+                        (room, line, three ? (WEFT_DEPTHWISE_TILE - 1) * in2 + 3 : WEFT_DEPTHWISE_TILE,
+                            three ? 1 : in2, x2, reach, read2, x_elements - from - n2 * a2.step * x2);
                         if (three && in2 == 1) {
-                            WEFT_NAME(sum)
-                            (sum, 3, 1, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
+                            WEFT_NAME(sum)(sum, 3, 1, line, x2, reach, 1, read2, zeros, room, whole, taps);
                         } else if (three) {
-                            WEFT_NAME(sum)
-                            (sum, 3, 2, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
+                            WEFT_NAME(sum)(sum, 3, 2, line, x2, reach, 1, read2, zeros, room, whole, taps);
                         } else {
-                            WEFT_NAME(sum)
-                            (sum, 1, 1, line, x2, i2 + reach, in2, read2, zeros, room, whole,
-                                weight + a2.tap + n2 * a2.every);
+                            WEFT_NAME(sum)(sum, 1, 1, line, x2, reach, in2, read2, zeros, room, whole, taps);
                         }
+                        n2 += three ? 3 : 1;
                     }
                 }
             }

@@ -14,8 +14,13 @@
  *     tap 1                                   *  *  *  *  *  *  *
  *     tap 2                                      *  *  *  *  *  *  *
  *
- * Three neighbouring taps with stride 1 or 2 are computed in this way if the tile and its window are inside the tensors; other
- * tiles load a pixel for each multiply-add. combine: adds the splits up, in their order. */
+ * Neighbouring taps with stride 1 or 2 are computed in this way, three at a time; other taps load a pixel for each multiply-add. Pixels
+ * outside the image, and y outside the result, are zero. combine: adds the splits up, in their order. */
+
+#ifndef WEFT_WEIGHT_DEPTHWISE_LINE
+/* The most pixels of a row that a tile reads at once: three taps, stride 2. */
+#define WEFT_WEIGHT_DEPTHWISE_LINE ((WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3)
+#endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
@@ -42,13 +47,33 @@ static inline float16 WEFT_NAME(load_y)(WEFT_OPERANDS_B *from, long left) {
     return value;
 }
 
-/* Adds the products of a tile to the sums of three taps. All pixels that the taps read are inside the image. */
-__attribute__((always_inline)) static inline void WEFT_NAME(three)(
-    __global float16 *sums, const float16 *gradient, const int across, WEFT_OPERANDS_A *from, long pixel) {
-    const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
-    float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
-    WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = WEFT_OF_A(WEFT_READ_)(from + i * pixel);
-    WEFT_UNROLL for (int tap = 0; tap < 3; ++tap) {
+/* room[i] = pixel `index` + i * apart of a row of `read` pixels, zero outside the row. `from` is the address of pixel `index`. */
+static inline void WEFT_NAME(fetch)(
+    float16 *room, WEFT_OPERANDS_A *from, int count, int apart, long pixel, int index, int read, long left) {
+    for (int i = 0; i < count; ++i) {
+        const int at = i * apart;
+        room[i] = index + at >= 0 && index + at < read
+                      ? WEFT_NAME(load_x)(from + at * pixel, left - at * pixel)
+                      : (float16)(0.0f);
+    }
+}
+
+/* Adds the products of a tile to the sums of `taps` neighbouring taps. If `whole`, pixels are read from memory: pixel `index` at `from`,
+ * and further ones `apart` pixels from each other; pixels outside the row, which has `read` pixels, are zero. Otherwise the pixels are in
+ * `room`. From one position to the next, the first pixel advances by `across` of these pixels. */
+__attribute__((always_inline)) static inline void WEFT_NAME(add)(__global float16 *sums,
+    const float16 *gradient, const int taps, const int across, WEFT_OPERANDS_A *from, long pixel, int index,
+    int apart, int read, const float16 *room, bool whole) {
+    const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + taps;
+    float16 line[WEFT_WEIGHT_DEPTHWISE_LINE];
+    if (whole) {
+        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
+            (uint)(index + i * apart) < (uint)read ? WEFT_OF_A(WEFT_READ_)(from + i * apart * pixel)
+                                                   : (float16)(0.0f);
+    } else {
+        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
+    }
+    WEFT_UNROLL for (int tap = 0; tap < taps; ++tap) {
         float16 sum = line[tap] * gradient[0];
         WEFT_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
             WEFT_MULTIPLY_ADD(line[r * across + tap], gradient[r], sum);
@@ -66,7 +91,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     const int blocks = (groups + 15) / 16, taps = taps0 * taps1 * taps2;
     const long x_elements = (long)images * image0 * image1 * image2 * groups,
                y_elements = (long)images * result0 * result1 * result2 * groups;
-    const bool three = taps2 == 3 && dilation2 == 1 && stride2 <= 2;
+    const bool near = dilation2 == 1 && stride2 <= 2;
     x += x_offset;
     y += y_offset;
     __global float16 *all = (__global float16 *)(sums + sums_offset) + (long)get_global_id(0) * blocks * taps;
@@ -93,24 +118,31 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
                     const long row = (((long)image * image0 + i0) * image1 + i1) * image2;
                     const long from = (row + i2) * groups + 16 * block;
                     __global float16 *to_taps = all + (long)block * taps + (t0 * taps1 + t1) * taps2;
-                    const bool whole = rows == WEFT_WEIGHT_DEPTHWISE_TILE && i2 >= 0 && last < image2 &&
-                                       (row + last) * groups + 16 * block + 16 <= x_elements;
-                    if (whole && three && stride2 == 1) {
-                        WEFT_NAME(three)(to_taps, gradient, 1, x + from, groups);
-                    } else if (whole && three) {
-                        WEFT_NAME(three)(to_taps, gradient, 2, x + from, groups);
-                    } else {
-                        for (int t2 = 0; t2 < taps2; ++t2) {
-                            float16 sum = 0.0f;
-                            for (int r = 0; r < rows; ++r) {
-                                const int reach = r * stride2 + t2 * dilation2;
-                                const long at = from + (long)reach * groups;
-                                if (i2 + reach >= 0 && i2 + reach < image2)
-                                    sum = WEFT_MULTIPLY_ADD(
-                                        WEFT_NAME(load_x)(x + at, x_elements - at), gradient[r], sum);
-                            }
-                            to_taps[t2] += sum;
+                    const bool whole = (row + min(last, image2 - 1)) * groups + 16 * block + 16 <= x_elements;
+                    for (int t2 = 0; t2 < taps2;) {
+                        const bool three = near && taps2 - t2 >= 3;
+                        const int reach = t2 * dilation2;
+                        const long at = from + (long)reach * groups;
+                        float16 room[WEFT_WEIGHT_DEPTHWISE_LINE];
+                        if (!whole) WEFT_NAME(fetch)
+                        (room, x + at,
+                            three ? (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * stride2 + 3
+                                  : WEFT_WEIGHT_DEPTHWISE_TILE,
+                            three ? 1 : stride2, groups, i2 + reach, image2, x_elements - at);
+                        if (three && stride2 == 1) {
+                            WEFT_NAME(add)
+                            (to_taps + t2, gradient, 3, 1, x + at, groups, i2 + reach, 1, image2, room,
+                                whole);
+                        } else if (three) {
+                            WEFT_NAME(add)
+                            (to_taps + t2, gradient, 3, 2, x + at, groups, i2 + reach, 1, image2, room,
+                                whole);
+                        } else {
+                            WEFT_NAME(add)
+                            (to_taps + t2, gradient, 1, 1, x + at, groups, i2 + reach, stride2, image2, room,
+                                whole);
                         }
+                        t2 += three ? 3 : 1;
                     }
                 }
             }

@@ -1,7 +1,6 @@
-/* What epilogues of products and convolutions read beside their sums: numbers made from the place of an element, random bits, and
- * views, parts and rows of other images, after the product, before it, and of the weight. A plan of all of it, which fuses what it
- * can, gives what plans of its parts give, each of which begins with inputs and ends with outputs, so that nothing is fused across
- * them. */
+/* What epilogues of products and convolutions read beside their sums: numbers made from the place of an element, random bits, and views,
+ * parts and rows of other images, after the product, before it, and of the weight. A plan of all of it, which fuses what it can, gives
+ * what plans of its parts give, each of which begins with inputs and ends with outputs, so that nothing is fused across them. */
 /* test slow */
 #include "support/fixture.h"
 #include "support/op_case.h"
@@ -33,6 +32,7 @@ static const product products[] = {
     {"product", MATRICES, 2, {WEFT_BATCH, 5}, {5, 6}, OPTIONS(.groups = 1)},
     {"batched product", MATRICES, 3, {WEFT_BATCH, 4, 5}, {WEFT_BATCH, 5, 6}, OPTIONS(.groups = 1)},
     {"product over two batch axes", MATRICES, 4, {2, 3, 4, 5}, {2, 3, 5, 6}, OPTIONS(.groups = 1)},
+    {"product with one matrix", MATRICES, 4, {2, WEFT_BATCH, 4, 5}, {1, 1, 5, 6}, OPTIONS(.groups = 1)},
     {"convolution of one axis", CONVOLUTION, 3, {WEFT_BATCH, 4, 7}, {6, 4, 3}, OPTIONS(.paddings = {1})},
     {"convolution of two axes", CONVOLUTION, 4, {WEFT_BATCH, 4, 5, 6}, {8, 4, 3, 3},
         OPTIONS(.paddings = {1, 1})},

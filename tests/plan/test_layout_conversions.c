@@ -226,10 +226,42 @@ static void test_permutes_of_users(void **state) {
     weft_graph_release(graph);
 }
 
+/* Exporters write the norm of groups of channels as the instance norm of a reshaped image. It stays channels-last, as the group norm,
+ * and has its numbers. */
+static void test_groups_of_reshape(void **state) {
+    (void)state;
+    enum { CHANNELS = 2 * C, GROUPS = 2, SIZE = BATCH * CHANNELS * H * W };
+    static float values[SIZE], got[4][SIZE];
+    weft_graph *const graph = test_graph();
+    weft_tensor *const lying = image_input(graph, "x", H, W, CHANNELS), *const x = weft_channels_first(lying);
+    weft_tensor *const weight = weft_parameter(graph, "weight", weft_fill(0.5f), GROUPS);
+    weft_tensor *const whole = weft_reshape(x, WEFT_BATCH, GROUPS, CHANNELS / GROUPS * H * W);
+    weft_tensor *const norms[] = {
+        weft_reshape(weft_instance_norm_with(whole, weight, NULL, NULL, 1e-5f), WEFT_BATCH, CHANNELS, H, W),
+        weft_mul_number(weft_group_norm_with(x, GROUPS, NULL, NULL, 1e-5f), 0.5)};
+    for (int i = 0; i < SIZE; i++) values[i] = (float)(i * 5 % 23) / 7 - 1;
+    for (int i = 0; i < 2; i++) {
+        weft_tensor *const loss = weft_mean_axes(weft_square(weft_tanh(norms[i])), NULL, false);
+        weft_tensor *const outputs[] = {weft_channels_last(norms[i]), weft_gradient(loss, lying)};
+        weft_plan *const plan = plan_of(outputs, 2);
+        assert_changes(plan, 0, 0);
+        assert_weft_ok(weft_plan_write(plan, lying, values, sizeof values));
+        assert_weft_ok(weft_plan_run(plan));
+        for (int k = 0; k < 2; k++)
+            assert_weft_ok(weft_plan_read(plan, outputs[k], got[2 * i + k], sizeof got[0]));
+        weft_plan_release(plan);
+    }
+    for (int i = 0; i < SIZE; i++) {
+        assert_float_equal(got[0][i], got[2][i], 1e-6);
+        assert_float_equal(got[1][i], got[3][i], 1e-6);
+    }
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tower_moves_nothing),
         cmocka_unit_test(test_edges), cmocka_unit_test(test_conversion_is_named),
         cmocka_unit_test(test_join_copies_nothing), cmocka_unit_test(test_convolution_converts_once),
-        cmocka_unit_test(test_permutes_of_users)};
+        cmocka_unit_test(test_permutes_of_users), cmocka_unit_test(test_groups_of_reshape)};
     return test_finish(cmocka_run_group_tests_name("layout_conversions", tests, NULL, NULL));
 }

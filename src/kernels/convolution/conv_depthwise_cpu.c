@@ -23,10 +23,11 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->groups <= INT32_MAX - 4096;
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t panels) {
+static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t first, int64_t panels) {
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, first);
     wi_kernel_int(launch, w->groups);
     wi_kernel_ints(launch, w->taps, 3);
     wi_kernel_long(launch, w->w_group);
@@ -46,22 +47,23 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_conv_geometry *const w = site->product->convolution;
+    int64_t first;
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
     const int64_t units = site->device->units;
-    const int64_t phases = w->transposed ? w->stride[2] : 1, panels = wi_divide_up(w->groups, LANES);
-    const int64_t row_tiles = wi_divide_up(wi_divide_up(w->made[2], phases), site->values[TILE]);
-    const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * row_tiles;
-    const int64_t strips = w->flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
+    const int64_t phases = w.transposed ? w.stride[2] : 1, panels = wi_divide_up(w.groups, LANES);
+    const int64_t row_tiles = wi_divide_up(wi_divide_up(w.made[2], phases), site->values[TILE]);
+    const int64_t tiles = w.images * w.made[0] * w.made[1] * phases * row_tiles;
+    const int64_t strips = w.flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
     const int64_t strip = wi_divide_up(tiles, strips);
-    plan->scratch_bytes = (size_t)((panels * wi_conv_taps(w->taps) + 1) * LANES) * sizeof(float);
-    add_pack(plan, w, panels);
+    plan->scratch_bytes = (size_t)((panels * wi_conv_taps(w.taps) + 1) * LANES) * sizeof(float);
+    add_pack(plan, &w, first, panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", wi_divide_up(tiles, strip), 1);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, wi_conv_read_elements(w));
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(tiles, strip, row_tiles, w->groups));
-    wi_conv_add_geometry(launch, w);
+    wi_kernel_long(launch, wi_conv_read_elements(&w));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(tiles, strip, row_tiles, w.groups));
+    wi_conv_add_geometry(launch, &w);
     return WEFT_OK;
 }
 

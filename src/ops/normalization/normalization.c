@@ -366,6 +366,37 @@ static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_norm_a
     return y && is_image ? wi_channels_first(y) : y;
 }
 
+/* (N, C) is computed as an image of one element. */
+static weft_tensor *build_group_norm_with(
+    weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
+    const wi_op *const op = &wi_op_group_norm;
+    if (!check_images(op, x, 2)) return NULL;
+    const int64_t channel_number = x->shape.dims[1];
+    const wi_shape shape = {.rank = 1, .dims = {channel_number}};
+    if (groups < 1 || channel_number % groups != 0)
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "group_norm: %lld groups do not divide %lld channels", (long long)groups,
+            (long long)channel_number);
+    const bool flat = x->shape.rank == 2;
+    if (flat) x = weft_unsqueeze(x, 2);
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
+    const wi_norm_attributes attributes = {
+        .epsilon = epsilon, .groups = (int32_t)groups, .per_example = true};
+    weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
+    return flat ? weft_flatten(y) : y;
+}
+
+/* The instance norm of x as the group norm of the image, which is computed in the memory order of images. Exporters write a group norm
+ * as an instance norm of groups. */
+static weft_tensor *norm_of_groups(
+    weft_tensor *x, weft_tensor *image, const wi_norm_inputs *inputs, float epsilon) {
+    const int64_t count = image->shape.dims[1];
+    weft_tensor *const y = build_group_norm_with(image, x->shape.dims[1],
+        wi_norm_for_channels(inputs->weight, count), wi_norm_for_channels(inputs->bias, count), epsilon);
+    return y ? weft_reshape_shape(y, x->shape.rank, x->shape.dims) : NULL;
+}
+
 static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias,
     const weft_running *running, float epsilon, bool examples) {
     if (!check_images(op, x, examples ? 3 : 2)) return NULL;
@@ -374,6 +405,8 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
     weft_graph *graph = wi_norm_check(op, &inputs, &shape, epsilon);
     if (!graph) return NULL;
     wi_norm_attributes attributes = {.epsilon = epsilon, .per_example = examples};
+    weft_tensor *const image = examples && !running ? wi_norm_grouped_image(x) : NULL;
+    if (image) return norm_of_groups(x, image, &inputs, epsilon);
     if (running) {
         if (!check_running(op, running, &shape, inputs.x->dtype, graph)) return NULL;
         inputs.mean = running->mean;
@@ -395,27 +428,6 @@ weft_tensor *weft_instance_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon) {
     return WI_CALL(x, "weft_instance_norm_with",
         running_norm(&wi_op_instance_norm, x, weight, bias, running, epsilon, true));
-}
-
-/* (N, C) is computed as an image of one element. */
-static weft_tensor *build_group_norm_with(
-    weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
-    const wi_op *const op = &wi_op_group_norm;
-    if (!check_images(op, x, 2)) return NULL;
-    const int64_t channel_number = x->shape.dims[1];
-    const wi_shape shape = {.rank = 1, .dims = {channel_number}};
-    if (groups < 1 || channel_number % groups != 0)
-        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "group_norm: %lld groups do not divide %lld channels", (long long)groups,
-            (long long)channel_number);
-    const bool flat = x->shape.rank == 2;
-    if (flat) x = weft_unsqueeze(x, 2);
-    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
-    if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
-    const wi_norm_attributes attributes = {
-        .epsilon = epsilon, .groups = (int32_t)groups, .per_example = true};
-    weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
-    return flat ? weft_flatten(y) : y;
 }
 
 weft_tensor *weft_group_norm_with(

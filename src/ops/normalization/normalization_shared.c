@@ -77,3 +77,21 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
         (double)epsilon);
     return NULL;
 }
+
+/* ---- groups ---- */
+
+weft_tensor *wi_norm_grouped_image(const weft_tensor *x) {
+    if (x->op != &wi_op_reshape) return NULL;
+    weft_tensor *const z = x->inputs[0];
+    const int64_t *const from = z->shape.dims, *const to = x->shape.dims;
+    const bool joins = z->shape.rank >= 3 && z->shape.rank <= 5 && from[0] == to[0] && from[1] > to[1] &&
+                       from[1] % to[1] == 0 && !wi_axis_has_length(z, 1);
+    return joins ? z : NULL;
+}
+
+weft_tensor *wi_norm_for_channels(weft_tensor *v, int64_t channels) {
+    if (!v) return NULL;
+    const int64_t groups = v->shape.dims[0];
+    return weft_flatten_axes(
+        weft_expand(weft_unsqueeze(v, 1), 2, (const int64_t[]){groups, channels / groups}), 0, 1);
+}

@@ -8,11 +8,74 @@ static weft_tensor *fail_shapes(
         wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b), rule);
 }
 
+/* ---- gradients ---- */
+
+/* Do all axes but the last have a single stride in memory? Values that are no views are taken as contiguous; strides cannot be
+ * calculated before the length is known. */
+static bool rows_are_merged(const weft_tensor *x) {
+    enum { MOST_VIEWS = 16 };
+    if (x->has_length) return x->op->kind != WI_VIEW || x->op == &wi_op_reshape;
+    const weft_tensor *views[MOST_VIEWS];
+    int count = 0;
+    for (; x->op->kind == WI_VIEW && count < MOST_VIEWS; x = x->inputs[0]) views[count++] = x;
+    wi_extent extent = wi_extent_of(&x->shape, 1);
+    wi_layout layout = wi_layout_contiguous(&extent);
+    while (count-- > 0) {
+        const wi_extent from = extent;
+        const wi_layout in = layout;
+        extent = wi_extent_of(&views[count]->shape, 1);
+        if (!views[count]->op->view(views[count], &from, &in, &extent, &layout))
+            layout = wi_layout_contiguous(&extent);
+    }
+    int inner = -1;
+    for (int i = extent.rank - 2; i >= 0; i--) {
+        if (wi_size_is(extent.dims[i], 1)) continue;
+        if (inner >= 0 &&
+            !wi_size_equal(layout.strides[i], wi_size_mul(layout.strides[inner], extent.dims[inner])))
+            return false;
+        inner = i;
+    }
+    return true;
+}
+
+static bool has_leading_axes(const weft_tensor *x) {
+    for (int i = 0; i < x->shape.rank - 2; i++)
+        if (x->shape.dims[i] != 1) return true;
+    return false;
+}
+
+/* The gradient of the matrix B of A (..., m, k) times B (k, n) is one product over all rows of A and g (..., m, n), unless copies of
+ * operands whose rows cannot be merged are larger than the products of the leading axes, which would be added up. Returns NULL then. */
+static weft_tensor *gradient_of_matrix(weft_tensor *a, weft_tensor *g, const weft_tensor *b) {
+    const int rank = g->shape.rank;
+    if (a->shape.rank != rank || has_leading_axes(b) || !has_leading_axes(g)) return NULL;
+    const int64_t m = wi_magnitude(g->shape.dims[rank - 2]), n = wi_magnitude(g->shape.dims[rank - 1]),
+                  k = wi_magnitude(a->shape.dims[rank - 1]);
+    const double copied =
+        (double)m * ((rows_are_merged(a) ? 0 : (double)k) + (rows_are_merged(g) ? 0 : (double)n));
+    if (copied > (double)k * (double)n) return NULL;
+    int64_t rows[2], count;
+    int power[2];
+    weft_tensor *const operands[] = {a, g}, *flat[2];
+    for (int i = 0; i < 2; i++) {
+        wi_shape shape = operands[i]->shape;
+        shape.rank--;
+        wi_shape_count(&shape, &count, &power[i]);
+        rows[i] = power[i] ? -count : count;
+        if (power[i] > 1 || count == INT64_MAX || rows[i] != rows[0]) return NULL;
+        flat[i] =
+            weft_reshape_shape(operands[i], 2, (const int64_t[]){rows[i], operands[i]->shape.dims[rank - 1]});
+    }
+    return weft_reshape_shape(weft_matmul(weft_transpose(flat[0]), flat[1]), b->shape.rank, b->shape.dims);
+}
+
 /* The product of 16-bit floats has an f32 gradient, which is cast to the dtype of the other factor. */
 static void matmul_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    g = weft_cast(g, y->inputs[0]->dtype);
-    gradients[0] = weft_matmul(g, weft_transpose(y->inputs[1]));
-    gradients[1] = weft_matmul(weft_transpose(y->inputs[0]), g);
+    weft_tensor *const a = y->inputs[0], *const b = y->inputs[1];
+    g = weft_cast(g, a->dtype);
+    gradients[0] = weft_matmul(g, weft_transpose(b));
+    gradients[1] = g ? gradient_of_matrix(a, g, b) : NULL;
+    if (!gradients[1]) gradients[1] = weft_matmul(weft_transpose(a), g);
 }
 
 const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT};

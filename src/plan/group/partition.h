@@ -155,6 +155,8 @@ typedef struct wi_step {
     bool only_moves;               /* the step was created only to copy a stored value */
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values of the inputs; in a matrix product A and B */
     wi_gemm_shape gemm;            /* PRODUCT: the sizes and strides of the contraction */
+    /* PRODUCT: B is one matrix, and the leading dimensions of the result are rows of one product. */
+    bool has_merged_rows;
     /* PRODUCT: the step sums rows by segments. Each segment belongs to one row of a table (partition_rows.c). */
     bool by_segments;
     /* by_segments: `source_extent` is the space in which the rows to be added are computed; its last axis is the columns of a row.

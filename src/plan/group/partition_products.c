@@ -5,9 +5,9 @@
 
 /* ---- layouts ---- */
 
-/* Can all leading dimensions (all but the last two) be addressed with one stride? At most one of them is larger than 1, or the strides
- * are multiples of one another. */
-static bool merge_batch(const wi_extent *extent, const wi_layout *layout, int lead, wi_size *stride) {
+/* Can the first `lead` dimensions be addressed with one stride? At most one of them is larger than 1, or the strides are multiples of one
+ * another. */
+static bool merge_leading(const wi_extent *extent, const wi_layout *layout, int lead, wi_size *stride) {
     int last = -1;
     *stride = wi_size_of(0);
     for (int i = lead - 1; i >= 0; i--) {
@@ -38,9 +38,10 @@ bool wi_product_layout(
         if (!wi_size_is(extent->dims[i], 1)) return false;
     const wi_layout wide = wi_broadcast_layout(extent, layout, &step->extent);
     *merged = (wi_layout){.offset = wide.offset};
-    merged->strides[1] = wide.strides[rank - 2];
     merged->strides[2] = wide.strides[rank - 1];
-    return merge_batch(&step->extent, &wide, rank - 2, &merged->strides[0]);
+    if (step->has_merged_rows) return merge_leading(&step->extent, &wide, rank - 1, &merged->strides[1]);
+    merged->strides[1] = wide.strides[rank - 2];
+    return merge_leading(&step->extent, &wide, rank - 2, &merged->strides[0]);
 }
 
 wi_layout wi_generator_layout(const weft_tensor *generator, const wi_extent *extent) {
@@ -57,15 +58,23 @@ bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft
     return wi_product_layout(step, &extent, &layout, &merged);
 }
 
-/* *wide: the operand's layout with the product's leading dimensions and the operand's last two. *batch: the stride of the leading
- * dimensions; false if they have no single stride. */
-static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {
+/* An operand of a product: its value, and its sizes and layout with the product's leading dimensions and the operand's last two. */
+typedef struct operand {
+    int value;
+    wi_extent extent;
+    wi_layout layout;
+    wi_size batch; /* the stride of the leading dimensions */
+} operand;
+
+/* False: the leading dimensions have no single stride. */
+static bool lay_operand(operand *x, const wi_partition *p, const wi_extent *product) {
+    const wi_value *const value = &p->values[x->value];
     const int rank = product->rank, own = value->extent->rank;
-    wi_extent full = *product;
-    full.dims[rank - 2] = value->extent->dims[own - 2];
-    full.dims[rank - 1] = value->extent->dims[own - 1];
-    *wide = wi_broadcast_layout(value->extent, value->layout, &full);
-    return merge_batch(&full, wide, rank - 2, batch);
+    x->extent = *product;
+    x->extent.dims[rank - 2] = value->extent->dims[own - 2];
+    x->extent.dims[rank - 1] = value->extent->dims[own - 1];
+    x->layout = wi_broadcast_layout(value->extent, value->layout, &x->extent);
+    return merge_leading(&x->extent, &x->layout, rank - 2, &x->batch);
 }
 
 /* Copies an operand that is broadcast along some leading dimensions but not along all, so that it has a single batch stride. */
@@ -86,50 +95,63 @@ static weft_status write_stretched(
     return wi_copy_value(p, view, -1, NULL, index);
 }
 
-/* Finds an operand of a product, copied if necessary, in memory. *wide: its layout, with the batch stride in strides[0] if there are
- * leading dimensions. */
-static weft_status product_operand(wi_partition *p, int product, int input, int *index, wi_layout *wide) {
+/* Finds an operand of a product, copied if necessary, in memory. */
+static weft_status find_operand(wi_partition *p, int product, int input, operand *x) {
     weft_tensor *result = p->values[product].node;
     const wi_extent *const extent = p->values[product].extent;
-    *index = wi_value_index(p, result->inputs[input]);
-    WI_TRY(wi_in_memory(p, index));
-    wi_size batch;
-    if (!operand_layout(extent, &p->values[*index], wide, &batch)) {
-        WI_TRY(write_stretched(p, result, result->inputs[input], index));
-        (void)operand_layout(extent, &p->values[*index], wide, &batch);
-    }
-    if (extent->rank > 2) wide->strides[0] = batch;
+    x->value = wi_value_index(p, result->inputs[input]);
+    WI_TRY(wi_in_memory(p, &x->value));
+    if (lay_operand(x, p, extent)) return WEFT_OK;
+    WI_TRY(write_stretched(p, result, result->inputs[input], &x->value));
+    (void)lay_operand(x, p, extent);
     return WEFT_OK;
 }
 
 /* ---- products ---- */
 
+/* Is the operand the same matrix for all indices of the leading dimensions? */
+static bool is_one_matrix(const operand *x) {
+    for (int i = 0; i < x->extent.rank - 2; i++)
+        if (!wi_size_is(x->extent.dims[i], 1) && !wi_size_is(x->layout.strides[i], 0)) return false;
+    return true;
+}
+
+/* A batch of products with the same matrix B is one product with more rows, if strides can express these rows of A. */
+static void merge_rows(wi_step *s, const operand *a, const operand *b) {
+    wi_size row;
+    const int rows = s->extent.rank - 1;
+    if (rows < 2 || !is_one_matrix(b) || !merge_leading(&a->extent, &a->layout, rows, &row)) return;
+    s->has_merged_rows = true;
+    s->gemm.m *= s->gemm.batch;
+    s->gemm.batch = 1;
+    s->gemm.a_row = row.actual;
+    s->gemm.a_batch = s->gemm.b_batch = 0;
+}
+
 weft_status wi_take_product(wi_partition *p, int index) {
     weft_tensor *node = p->values[index].node;
     const wi_extent *const extent = p->values[index].extent;
     const int rank = extent->rank;
-    wi_layout layout_a, layout_b;
-    int a, b, step;
-    WI_TRY(product_operand(p, index, 0, &a, &layout_a));
-    WI_TRY(product_operand(p, index, 1, &b, &layout_b));
+    operand a, b;
+    int step;
+    WI_TRY(find_operand(p, index, 0, &a));
+    WI_TRY(find_operand(p, index, 1, &b));
     WI_TRY(wi_new_step(p, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = p->steps[step];
-    s->sources[0] = a;
-    s->sources[1] = b;
-    const wi_extent *extent_a = p->values[a].extent;
+    s->sources[0] = a.value;
+    s->sources[1] = b.value;
     s->gemm = (wi_gemm_shape){.batch = 1,
         .m = extent->dims[rank - 2].actual,
         .n = extent->dims[rank - 1].actual,
-        .k = extent_a->dims[extent_a->rank - 1].actual,
-        .a_row = layout_a.strides[rank - 2].actual,
-        .a_column = layout_a.strides[rank - 1].actual,
-        .b_row = layout_b.strides[rank - 2].actual,
-        .b_column = layout_b.strides[rank - 1].actual};
+        .k = a.extent.dims[rank - 1].actual,
+        .a_batch = a.batch.actual,
+        .a_row = a.layout.strides[rank - 2].actual,
+        .a_column = a.layout.strides[rank - 1].actual,
+        .b_batch = b.batch.actual,
+        .b_row = b.layout.strides[rank - 2].actual,
+        .b_column = b.layout.strides[rank - 1].actual};
     for (int i = 0; i < rank - 2; i++) s->gemm.batch *= extent->dims[i].actual;
-    if (rank > 2) {
-        s->gemm.a_batch = layout_a.strides[0].actual;
-        s->gemm.b_batch = layout_b.strides[0].actual;
-    }
+    if (!p->request->plain) merge_rows(s, &a, &b);
     wi_add_member(p, step, index);
     return wi_select_for(p, s);
 }

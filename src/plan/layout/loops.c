@@ -118,6 +118,8 @@ static void product_space(wi_loop *loop) {
     loop->space.dims[0] = (wi_size){step->gemm.batch, step->gemm.batch};
     loop->space.dims[1] = step->extent.dims[rank - 2];
     loop->space.dims[2] = step->extent.dims[rank - 1];
+    for (int d = 0; step->has_merged_rows && d < rank - 2; d++)
+        loop->space.dims[1] = wi_size_mul(loop->space.dims[1], step->extent.dims[d]);
     if (!step->by_segments) return;
     loop->space.rank = 2 + step->source_extent.rank;
     for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
