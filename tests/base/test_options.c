@@ -1,5 +1,6 @@
 /* The rule for structs of options, for every public one: known fields are taken, unknown ones must be zero,
  * struct_size has a bound, and no byte beyond it is read. */
+#include "base/options_outputs.h"
 #include "support/fixture.h"
 
 #include "base/options.h"
