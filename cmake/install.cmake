@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(DIRECTORY include/weft ${public_folder}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/weft ${public_folder}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS weft EXPORT weft-shared)
 install(TARGETS weft_static EXPORT weft-static)
 install(EXPORT weft-shared NAMESPACE weft:: DESTINATION ${package_dir})
@@ -51,4 +51,4 @@ endforeach()
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.md" PATTERN "*.diff" PATTERN "*.svg"
         PATTERN examples EXCLUDE)
 install(DIRECTORY data/digits DESTINATION ${CMAKE_INSTALL_DOCDIR}/data OPTIONAL)
-install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.c" PATTERN "*.h")
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.c" PATTERN "*.h" PATTERN "*.cpp")

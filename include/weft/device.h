@@ -102,6 +102,11 @@ typedef struct weft_context_options {
      * that may also show a display (operating systems reset a GPU that does not answer for two seconds) and no limit
      * on other devices. Negative: no limit. Kernels of class "cpu" are not divided. */
     double longest_launch;
+    /* Called with release_user when the context has been destroyed, after the last call of any other function of these
+     * options, so that a binding can free what these functions use. Not called if weft_context_create fails. Default
+     * NULL. */
+    void (*on_release)(void *user);
+    void *release_user;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -76,6 +76,9 @@ weft_status weft_context_create(weft_context **result, const weft_context_option
         free_context(context);
         return status;
     }
+    context->on_release =
+        options.on_release; /* not before, since a failed call does not call this function */
+    context->release_user = options.release_user;
     *result = context;
     return WEFT_OK;
 }
@@ -94,7 +97,10 @@ void weft_context_release(weft_context *context) {
         (void)wi_queue_finish(context->devices[i]);
         wi_programs_keep(context->devices[i]);
     }
+    void (*const on_release)(void *user) = context->on_release;
+    void *const user = context->release_user;
     free_context(context);
+    if (on_release) on_release(user);
     wi_error_restore(error);
 }
 

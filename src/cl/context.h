@@ -17,6 +17,8 @@ struct weft_context {
     wi_log log;
     weft_progress_function progress;
     void *progress_user;
+    void (*on_release)(void *user); /* NULL: none */
+    void *release_user;
     uint64_t seed;
     wi_file_rules files; /* which files may be read */
     wi_device *devices[WI_MAX_DEVICES];

@@ -8,6 +8,7 @@
 #include "support/small_program.h"
 
 #include <time.h>
+#include <weft/graph.h>
 
 static char *cache; /* one folder for all tests here, so that the probe is compiled once */
 
@@ -159,6 +160,27 @@ static void count_progress(void *user, size_t done, size_t total, const char *wh
     assert_true(done <= total);
     assert_true(strlen(what) > 0);
     ++*(int *)user;
+}
+
+static void count_release(void *user) {
+    ++*(int *)user;
+}
+
+static void the_end_of_a_context_is_told_once(void **state) {
+    weft_context *context = NULL;
+    weft_graph *graph = NULL;
+    int ends = 0;
+    (void)state;
+    assert_int_equal(weft_context_create(&context, OPTIONS(.device = "no such device",
+                                                       .on_release = count_release, .release_user = &ends)),
+        WEFT_ERROR_NO_DEVICE);
+    assert_int_equal(ends, 0);
+    assert_ok(weft_context_create(&context, OPTIONS(.on_release = count_release, .release_user = &ends)));
+    assert_ok(weft_graph_create(&graph, context));
+    weft_context_release(context);
+    assert_int_equal(ends, 0); /* the graph retains the context */
+    weft_graph_release(graph);
+    assert_int_equal(ends, 1);
 }
 
 static void the_probe_runs_once_for_a_folder(void **state) {
@@ -356,6 +378,7 @@ int main(void) {
         cmocka_unit_test(the_class_can_be_chosen),
         cmocka_unit_test(the_environment_selects),
         cmocka_unit_test(opening_survives_every_lack_of_memory),
+        cmocka_unit_test(the_end_of_a_context_is_told_once),
         cmocka_unit_test(the_probe_runs_once_for_a_folder),
         cmocka_unit_test(an_embedder_s_objects_are_used_and_given_back),
         cmocka_unit_test(an_embedder_s_objects_outlive_it),
