@@ -15,7 +15,7 @@
 enum { FEATURES = 5, MOST_KINDS = 8 };
 
 static bool show(void *user, const weft_epoch *e) {
-    (void)user;
+    (void)user, note_epoch(e);
     printf("epoch %2zu  loss %.4f  validation: loss %.4f  F1 %.4f%s\n", e->epoch + 1, e->loss,
         e->validation_loss, e->validation_metrics[0], e->best_epoch == e->epoch ? "  best" : "");
     return true;
@@ -76,7 +76,6 @@ int main(int argc, char **argv) {
     if ((status = weft_dataset_split(&validation, &training, table, weft_dataset_size(table) / 5, 1)))
         goto done;
     const size_t kinds = weft_dataset_category_count(table, 1);
-
     weft_graph *graph = weft_context_graph(context);
     weft_tensor *x = standardise(weft_input(graph, "x", WEFT_F32, FEATURES), training);
     weft_tensor *logits = weft_linear(weft_relu(weft_linear(x, 32)), (int64_t)kinds);
@@ -84,8 +83,9 @@ int main(int argc, char **argv) {
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_confusion()};
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
         .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
-        .on_epoch = show, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every,
+        .on_epoch = show, .on_step = show_step, .precision = line.precision, .csv_log = line.csv_log,
+        .events = line.events, .html = line.html, .checkpoint = line.checkpoint,
+        .checkpoint_every = line.checkpoint_every,
         .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;

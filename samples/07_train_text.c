@@ -17,12 +17,11 @@ static option options[OPTIONS] = {
         NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
-static bool terminal = false;
-
 static bool print_epoch(void *user, const weft_epoch *e) {
     (void)user;
-    printf("%sepoch %2zu/%zu  loss %.4f  validation %.4f (perplexity %.2f)  %.2f s\n", terminal ? "\r" : "",
-        e->epoch + 1, e->epochs, e->loss, e->validation_loss, exp(e->validation_loss), e->seconds);
+    note_epoch(e);
+    printf("epoch %2zu/%zu  loss %.4f  validation %.4f (perplexity %.2f)  %.2f s\n", e->epoch + 1, e->epochs,
+        e->loss, e->validation_loss, exp(e->validation_loss), e->seconds);
     return true;
 }
 
@@ -46,7 +45,6 @@ int main(int argc, char **argv) {
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     if (options[SAVE].text && !command_line_try(&line, vocabulary_path(beside, options[SAVE].text))) return 2;
     setvbuf(stdout, NULL, _IONBF, 0);
-    terminal = isatty(STDOUT_FILENO);
     const char *shipped = WEFT_SOURCE_DATA_DIR "/text/alice.txt", *path = options[DATA].text;
     if (!path) path = access(shipped, R_OK) == 0 ? shipped : "data/text/alice.txt";
     const size_t seed = option_count_of(&options[SEED]);
@@ -66,10 +64,9 @@ int main(int argc, char **argv) {
     const weft_trainer_options training_options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
         .epochs = option_count_of(&options[EPOCHS]), .batch = streams, .keep_order = true,
         .carries = model.keeps, .carry_count = model.keep_count, .validation = validation,
-        .early_stopping = {.restore_best = true}, .on_epoch = print_epoch,
-        .on_step = terminal ? draw_bar : NULL, .precision = line.precision, .csv_log = line.csv_log,
-        .events = line.events, .html = line.html, .checkpoint = line.checkpoint,
-        .checkpoint_every = line.checkpoint_every};
+        .early_stopping = {.restore_best = true}, .on_epoch = print_epoch, .on_step = show_step,
+        .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
+        .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training_options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     if (options[SAVE].text && (status = save_language_model(graph, vocabulary, options[SAVE].text)))

@@ -38,13 +38,6 @@ static weft_status write_network(weft_context *context, const char *path) {
     return status;
 }
 
-static bool print_epoch(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %2zu/%zu  loss %.4f  test %.2f %%\n", e->epoch + 1, e->epochs, e->loss,
-        100 * e->validation_accuracy);
-    return true;
-}
-
 int main(int argc, char **argv) {
     weft_context *context = NULL;
     weft_dataset *digits = NULL, *test = NULL;
@@ -68,8 +61,9 @@ int main(int argc, char **argv) {
     weft_tensor *loss = weft_cross_entropy(logits, weft_input(graph, "label", WEFT_I32));
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
         .epochs = option_count_of(&options[EPOCHS]), .logits = logits, .validation = test,
-        .on_epoch = print_epoch, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+        .on_epoch = show_epoch, .on_step = show_step, .precision = line.precision, .csv_log = line.csv_log,
+        .events = line.events, .html = line.html, .checkpoint = line.checkpoint,
+        .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if (options[WEIGHTS].text && (status = weft_weights_save(graph, options[WEIGHTS].text))) goto done;

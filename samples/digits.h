@@ -2,6 +2,7 @@
 #ifndef DIGITS_H
 #define DIGITS_H
 
+#include "console.h"
 #include "trace.h"
 #include "training_loop.h"
 #include <math.h>
@@ -48,16 +49,18 @@ static inline float nearest_digit(const weft_dataset *digits, const float *image
     return least;
 }
 
-/* Shows the first seven images side by side as text. */
+/* Shows the first images side by side as text: as many as the terminal is wide, at most seven. */
 static inline void show_digits(float (*images)[DIGIT_PIXELS], size_t count) {
+    const size_t fit = ((size_t)console_width() + 1) / 17, room = fit < 7 ? fit : 7;
+    const size_t shown = count < room ? count : room;
     for (size_t row = 0; row < 8; row++) {
-        for (size_t i = 0; i < count && i < 7; i++) {
+        for (size_t i = 0; i < shown; i++) {
             for (size_t column = 0; column < 8; column++) {
                 const float p = images[i][8 * row + column];
                 const char c = " .:-=+*#%@"[p > 0 ? p < 1 ? (int)(9.99f * p) : 9 : 0];
                 printf("%c%c", c, c);
             }
-            putchar(i < 6 ? ' ' : '\n');
+            putchar(i + 1 < shown ? ' ' : '\n');
         }
     }
 }

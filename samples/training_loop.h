@@ -44,7 +44,7 @@ weft_status loop_begin(training_loop *loop, size_t last);
 /* True: make a step. False: the last one was made, *status is an error, or a signal came (loop->stopped). Saves checkpoints
  * between steps, and at the end. */
 bool loop_next(training_loop *loop, weft_status *status);
-/* In a step: true in one of so many, and in the last one. */
+/* In a step: true in one of so many, and in the last one, and then a line can be printed: the bar of the progress is gone. */
 bool loop_every(const training_loop *loop, size_t steps);
 
 #endif
