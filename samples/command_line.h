@@ -16,6 +16,7 @@ typedef enum option_kind {
     OPTION_RATE,     /* a number above 0 */
     OPTION_AMOUNT,   /* a number from 0 to 1,000,000 */
     OPTION_INTERVAL, /* a count, alone or with the unit e or s */
+    OPTION_FOLDER,   /* where files are written, which is made unless it is there */
     OPTION_OUTPUT,   /* a file that is written at the end, which is tried at once (weft_output_check) */
     OPTION_FLAG      /* takes no value */
 } option_kind;
@@ -36,8 +37,9 @@ typedef struct command_line {
     const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
     const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
     /* A program that trains takes --precision, --checkpoint, --checkpoint-every, --resume, --csv-log, --events and --html as well: by
-     * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it. */
-    bool trains, loops, traces;
+     * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it, and
+     * --pictures where it draws. */
+    bool trains, loops, traces, draws;
     weft_precision precision;
     const char *checkpoint; /* the folder, of a loop the file; NULL: not given */
     weft_checkpoint_every checkpoint_every;
@@ -45,6 +47,7 @@ typedef struct command_line {
     const char *csv_log;       /* the file; NULL: not given */
     const char *events, *html; /* folder and file of weft_events; NULL: not given */
     const char *trace;         /* the folder; NULL: not given */
+    const char *pictures;      /* the folder; NULL: not given */
 } command_line;
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */

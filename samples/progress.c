@@ -48,6 +48,7 @@ static struct {
     bool begun, drawn;  /* drawn: a bar stands on the terminal */
     double began, last; /* times: of the first step that was shown, of the last line */
     double first;       /* steps that were done then */
+    const char *what;   /* the loss is called */
     double loss, best;
     bool is_share, is_epochs;
     size_t ended; /* the last epoch, or step */
@@ -59,6 +60,7 @@ static void begin(double done) {
     now.begun = true;
     now.began = now.last = console_seconds();
     now.first = done;
+    now.what = "loss";
     now.loss = now.best = (double)NAN;
 }
 
@@ -82,6 +84,7 @@ static void show(progress_state state, double done, double all) {
     state.share = done / all;
     state.rate = passed > 0 ? (done - now.first) / passed : 0;
     state.left = state.rate > 0 ? (all - done) / state.rate : (double)NAN;
+    state.what = now.what;
     state.loss = now.loss;
     state.best = now.best;
     state.is_share = now.is_share;
@@ -139,8 +142,9 @@ bool show_epoch(void *user, const weft_epoch *e) {
     return true;
 }
 
-void show_loop(size_t step, size_t last, double loss) {
+void show_loop(size_t step, size_t last, const char *what, double loss) {
     begin((double)step);
+    now.what = what;
     now.ended = step;
     if (!isnan(loss)) now.loss = loss, progress_history_add(&now.losses, loss);
     show((progress_state){.unit = "step", .number = step, .last = last}, (double)step, (double)last);
@@ -155,7 +159,8 @@ void end_progress(void) {
     char text[PROGRESS_ROOM], caption[64];
     const progress_style style = {.width = console_width() - 1, .utf8 = console_is_utf8()};
     hide_progress();
-    snprintf(caption, sizeof caption, "loss up to %s %zu", now.is_epochs ? "epoch" : "step", now.ended);
+    snprintf(
+        caption, sizeof caption, "%.20s up to %s %zu", now.what, now.is_epochs ? "epoch" : "step", now.ended);
     progress_curve(text, &now.losses, caption, &style);
     if (console_is_terminal()) fprintf(stderr, "%s", text);
     memset(&now, 0, sizeof now);

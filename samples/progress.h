@@ -17,8 +17,8 @@ bool show_step(void *user, const weft_epoch *e);
 bool show_epoch(void *user, const weft_epoch *e);
 /* First in an on_epoch of the program's own, before it prints: erases the bar, and notes the loss and the best value. */
 void note_epoch(const weft_epoch *e);
-/* After a step of a loop without a trainer. loss NaN: there is none. */
-void show_loop(size_t step, size_t last, double loss);
+/* After a step of a loop without a trainer. what: "loss", or what else `loss` is; it stays to the end. loss NaN: there is none. */
+void show_loop(size_t step, size_t last, const char *what, double loss);
 /* Erases the bar, which comes back with the next step: before something is printed. */
 void hide_progress(void);
 /* After the last step: erases the bar, on a terminal shows the curve of the loss, and forgets the training. */

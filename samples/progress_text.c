@@ -31,7 +31,8 @@ static void write_fields(char fields[FIELDS][FIELD], const progress_state *s, co
     if (s->rate > 0) snprintf(fields[RATE], FIELD, s->rate < 10 ? "%4.2f steps/s" : "%4.0f steps/s", s->rate);
     if (s->left >= 0) write_left(fields[LEFT], s->left);
     if (!isnan(s->loss))
-        snprintf(fields[LOSS], FIELD, size < 1e-3 || size >= 1e4 ? "loss %.2e" : "loss %.4f", s->loss);
+        snprintf(
+            fields[LOSS], FIELD, size < 1e-3 || size >= 1e4 ? "%.20s %.2e" : "%.20s %.4f", s->what, s->loss);
     if (!isnan(s->best))
         snprintf(fields[BEST], FIELD, s->is_share ? "best %.2f %%" : "best %.4g",
             s->best * (s->is_share ? 100 : 1));

@@ -13,6 +13,7 @@ typedef struct progress_state {
     double share;        /* of the whole training that is done, from 0 to 1 */
     double rate;         /* steps in a second; not above 0: not known yet */
     double left;         /* seconds to the end; NaN: not known yet */
+    const char *what;    /* is measured: "loss" */
     double loss;         /* NaN: none yet */
     double best;         /* NaN: none yet, or nothing has a best value */
     bool is_share;       /* best is one of examples, shown in per cent */

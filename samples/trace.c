@@ -117,6 +117,12 @@ uint64_t *draw_state(void) {
     return &state;
 }
 
+uint64_t draw_from(uint64_t state) {
+    const uint64_t before = *draw_state();
+    *draw_state() = state;
+    return before;
+}
+
 /* splitmix64 (Steele et al. 2014). */
 double draw(void) {
     uint64_t z = *draw_state() += 0x9e3779b97f4a7c15u;

@@ -31,5 +31,7 @@ size_t draw_below(size_t end);
 double draw_normal(void);
 /* All that the next draws depend on, for checkpoints. */
 uint64_t *draw_state(void);
+/* From now on numbers are drawn from this state; returns the one before, for the way back. */
+uint64_t draw_from(uint64_t state);
 
 #endif

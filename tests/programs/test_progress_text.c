@@ -12,6 +12,7 @@ static const progress_state full = {.unit = "epoch",
     .share = 0.5,
     .rate = 812.4,
     .left = 12,
+    .what = "loss",
     .loss = 0.12345,
     .best = 0.975,
     .is_share = true};
@@ -65,20 +66,22 @@ static void the_line_shows_what_has_room(void **state) {
 static void what_is_not_known_is_left_out(void **state) {
     (void)state;
     const progress_style style = {.width = 50};
-    progress_state first = {.unit = "step", .number = 1, .last = 1500, .left = NAN, .loss = NAN, .best = NAN};
+    progress_state first = {
+        .unit = "step", .number = 1, .last = 1500, .left = NAN, .what = "distance", .loss = NAN, .best = NAN};
     assert_string_equal(line_of(first, style), "step    1/1500  [                                ]");
     first.loss = -1e-5, first.share = 1, first.left = 3725;
-    assert_string_equal(line_of(first, style), "step    1/1500  1:02:05 left  loss -1.00e-05");
+    assert_string_equal(line_of(first, style), "step    1/1500  1:02:05 left  distance -1.00e-05");
     first.left = 61.2, first.loss = 1234, first.number = 1500;
-    assert_string_equal(line_of(first, style), "step 1500/1500  1:02 left  loss 1234.0000");
+    assert_string_equal(line_of(first, style), "step 1500/1500  1:02 left  distance 1234.0000");
     first.left = 3e7, first.loss = INFINITY, first.rate = 0.25;
     assert_string_equal(line_of(first, (progress_style){.width = 0}),
-        "step 1500/1500  0.25 steps/s  347 days left  loss inf");
+        "step 1500/1500  0.25 steps/s  347 days left  distance inf");
 }
 
 static void blocks_have_eighths(void **state) {
     (void)state;
-    progress_state part = {.unit = "step", .number = 1, .last = 2, .left = NAN, .loss = NAN, .best = NAN};
+    progress_state part = {
+        .unit = "step", .number = 1, .last = 2, .left = NAN, .what = "distance", .loss = NAN, .best = NAN};
     const progress_style style = {.width = 21, .utf8 = true}, coloured = {21, true, true};
     part.share = 7.5 / 14; /* of 14 columns: 7 and 4 eighths */
     assert_string_equal(line_of(part, style), "1/2  [███████▌      ]");
