@@ -2,8 +2,8 @@
 # The samples see the public headers only; the command may use what is inside the library.
 
 # Samples have numbers; the files without one are what samples and programs share.
-add_library(sample_support STATIC samples/command_line.c samples/progress.c samples/stopping.c samples/trace.c
-                                  samples/training_loop.c)
+add_library(sample_support STATIC samples/command_line.c samples/console.c samples/progress.c samples/progress_text.c
+                                  samples/stopping.c samples/trace.c samples/training_loop.c)
 target_include_directories(sample_support PUBLIC samples)
 target_link_libraries(sample_support PUBLIC weft_static m)
 file(GLOB sample_files CONFIGURE_DEPENDS samples/[0-9]*.c)
@@ -41,7 +41,7 @@ if(NOT onnx_found) # then the command says that it was built without ONNX
   list(FILTER command_files EXCLUDE REGEX "/onnx_(check|info|network|options|results|run|train)[.]c$")
 endif()
 if(command_files)
-  add_executable(weft_command ${command_files} samples/progress.c)
+  add_executable(weft_command ${command_files} samples/console.c samples/progress.c samples/progress_text.c)
   set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)
   target_include_directories(weft_command PRIVATE src tools samples ${UTHASH_INCLUDE_DIR})
   target_link_libraries(weft_command PRIVATE weft_workloads weft_static ${dependencies})

@@ -150,18 +150,10 @@ static weft_status open_all_digits(run *r) {
     return status ? status : open_digits(&r->pictures.test, r->context, "t10k", &still);
 }
 
-static bool draw_bar(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %3zu/%zu [%-24.*s] loss %.4f  %.0f s\033[K\r", e->epoch + 1, e->epochs,
-        (int)(24 * e->step_in_epoch / e->steps_per_epoch), "########################", e->loss, e->seconds);
-    return true;
-}
-
 /* Tells the epoch, and saves the weights: a run that is interrupted leaves those of the last epoch. */
 static bool finish_epoch(void *user, const weft_epoch *e) {
     run *const r = user;
-    printf("epoch %3zu/%zu  loss %.4f  training %.2f %%  test %.2f %%  rate %.4f  %.1f s\n", e->epoch + 1,
-        e->epochs, e->loss, 100 * e->accuracy, 100 * e->validation_accuracy, e->learning_rate, e->seconds);
+    (void)show_epoch(NULL, e);
     r->saved = weft_weights_save(r->graph, r->weights);
     return r->saved == WEFT_OK;
 }
@@ -185,13 +177,11 @@ static weft_status make_trainer(run *r, const command_line *line) {
                                      ? weft_input(r->graph, "target", WEFT_F32, (int64_t)r->pictures.classes)
                                      : weft_input(r->graph, "label", WEFT_I32);
     weft_tensor *const loss = weft_cross_entropy(logits, answers);
-    const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT,
+    weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
-        .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
-        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .precision = line->precision,
-        .csv_log = line->csv_log, .events = line->events, .html = line->html, .command = line->command,
-        .checkpoint = line->checkpoint, .checkpoint_every = line->checkpoint_every};
+        .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch, .on_step = show_step};
+    command_line_apply(line, &training);
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {

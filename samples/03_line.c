@@ -9,6 +9,7 @@ enum { POINTS = 64 };
 
 static bool show(void *user, const weft_epoch *state) {
     (void)user;
+    note_epoch(state);
     if ((state->epoch + 1) % 20 == 0) printf("epoch %zu  loss %.5f\n", state->epoch + 1, state->loss);
     return true;
 }
@@ -41,11 +42,10 @@ int main(int argc, char **argv) {
     weft_graph *graph = weft_context_graph(context);
     weft_tensor *line = weft_linear(weft_input(graph, "x", WEFT_F32, 1), 1);
     weft_tensor *loss = weft_mse(line, weft_input(graph, "y", WEFT_F32, 1));
-    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
+    weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show,
-        .precision = command.precision, .csv_log = command.csv_log, .events = command.events,
-        .html = command.html, .command = command.command, .checkpoint = command.checkpoint,
-        .checkpoint_every = command.checkpoint_every};
+        .on_step = show_step};
+    command_line_apply(&command, &options);
     if ((status = weft_trainer_create(&trainer, loss, &options)) != WEFT_OK) goto done;
     if ((status = stopping_run(trainer, points, &command, &stopped)) != WEFT_OK || stopped) goto done;
 

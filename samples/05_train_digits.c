@@ -3,7 +3,6 @@
 #include "stopping.h"
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <weft/weft.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
@@ -30,20 +29,6 @@ static weft_tensor *network(weft_tensor *x) {
         x = weft_max_pool2d(x, 2);
     }
     return weft_linear(weft_relu(weft_linear(weft_flatten(x), 128)), 10);
-}
-
-static bool draw_bar(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %2zu/%zu [%-24.*s]\r", e->epoch + 1, e->epochs,
-        (int)(24 * e->step_in_epoch / e->steps_per_epoch), "########################");
-    return true;
-}
-
-static bool print_epoch(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %2zu/%zu  loss %.4f  training %.2f %%  test %.2f %%  %.2f s\n", e->epoch + 1, e->epochs,
-        e->loss, 100 * e->accuracy, 100 * e->validation_accuracy, e->seconds);
-    return true;
 }
 
 static weft_status save_answers(weft_tensor *logits, const weft_dataset *test, const char *path) {
@@ -75,11 +60,10 @@ int main(int argc, char **argv) {
     weft_graph *graph = weft_context_graph(context);
     weft_tensor *logits = network(weft_input(graph, "image", WEFT_F32, 1, dims[1], dims[2]));
     weft_tensor *loss = weft_cross_entropy(logits, weft_input(graph, "label", WEFT_I32));
-    const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
-        .seed = seed, .epochs = epochs, .batch = option_count_of(&options[BATCH]), .logits = logits,
-        .validation = test, .on_epoch = print_epoch, .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL,
-        .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
-        .command = line.command, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+    weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f), .seed = seed,
+        .epochs = epochs, .batch = option_count_of(&options[BATCH]), .logits = logits, .validation = test,
+        .on_epoch = show_epoch, .on_step = show_step};
+    command_line_apply(&line, &training);
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, test, NULL, &accuracy))) goto done;

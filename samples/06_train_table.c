@@ -14,7 +14,7 @@
 enum { FEATURES = 5, MOST_KINDS = 8 };
 
 static bool show(void *user, const weft_epoch *e) {
-    (void)user;
+    (void)user, note_epoch(e);
     printf("epoch %2zu  loss %.4f  validation: loss %.4f  F1 %.4f%s\n", e->epoch + 1, e->loss,
         e->validation_loss, e->validation_metrics[0], e->best_epoch == e->epoch ? "  best" : "");
     return true;
@@ -75,18 +75,16 @@ int main(int argc, char **argv) {
     if ((status = weft_dataset_split(&validation, &training, table, weft_dataset_size(table) / 5, 1)))
         goto done;
     const size_t kinds = weft_dataset_category_count(table, 1);
-
     weft_graph *graph = weft_context_graph(context);
     weft_tensor *x = standardise(weft_input(graph, "x", WEFT_F32, FEATURES), training);
     weft_tensor *logits = weft_linear(weft_relu(weft_linear(x, 32)), (int64_t)kinds);
     weft_tensor *loss = weft_cross_entropy(logits, weft_input(graph, "label", WEFT_I32));
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_confusion()};
-    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
-        .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
-        .on_epoch = show, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
-        .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true},
-        .checkpoint_every = line.checkpoint_every};
+    weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f), .epochs = 50,
+        .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2, .on_epoch = show,
+        .on_step = show_step,
+        .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
+    command_line_apply(&line, &options);
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, validation, NULL, NULL))) goto done;

@@ -17,12 +17,11 @@ static option options[OPTIONS] = {
         NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
-static bool terminal = false;
-
 static bool print_epoch(void *user, const weft_epoch *e) {
     (void)user;
-    printf("%sepoch %2zu/%zu  loss %.4f  validation %.4f (perplexity %.2f)  %.2f s\n", terminal ? "\r" : "",
-        e->epoch + 1, e->epochs, e->loss, e->validation_loss, exp(e->validation_loss), e->seconds);
+    note_epoch(e);
+    printf("epoch %2zu/%zu  loss %.4f  validation %.4f (perplexity %.2f)  %.2f s\n", e->epoch + 1, e->epochs,
+        e->loss, e->validation_loss, exp(e->validation_loss), e->seconds);
     return true;
 }
 
@@ -46,7 +45,6 @@ int main(int argc, char **argv) {
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     if (options[SAVE].text && !command_line_try(&line, vocabulary_path(beside, options[SAVE].text))) return 2;
     setvbuf(stdout, NULL, _IONBF, 0);
-    terminal = isatty(STDOUT_FILENO);
     const char *shipped = WEFT_SOURCE_DATA_DIR "/text/alice.txt", *path = options[DATA].text;
     if (!path) path = access(shipped, R_OK) == 0 ? shipped : "data/text/alice.txt";
     const size_t seed = option_count_of(&options[SEED]);
@@ -63,13 +61,11 @@ int main(int argc, char **argv) {
     const int64_t window[] = {(int64_t)streams, STEPS}, rows = window[0] * window[1];
     weft_tensor *next = weft_reshape(weft_input_shape(graph, "next", WEFT_I32, 2, window), rows);
     weft_tensor *loss = weft_cross_entropy(model.logits, next); /* logits: (rows, tokens) */
-    const weft_trainer_options training_options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
+    weft_trainer_options training_options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
         .epochs = option_count_of(&options[EPOCHS]), .batch = streams, .keep_order = true,
         .carries = model.keeps, .carry_count = model.keep_count, .validation = validation,
-        .early_stopping = {.restore_best = true}, .on_epoch = print_epoch,
-        .on_step = terminal ? draw_bar : NULL, .precision = line.precision, .csv_log = line.csv_log,
-        .events = line.events, .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
-        .checkpoint_every = line.checkpoint_every};
+        .early_stopping = {.restore_best = true}, .on_epoch = print_epoch, .on_step = show_step};
+    command_line_apply(&line, &training_options);
     if ((status = weft_trainer_create(&trainer, loss, &training_options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     if (options[SAVE].text && (status = save_language_model(graph, vocabulary, options[SAVE].text)))

@@ -17,6 +17,7 @@ enum { WINDOW = 24, SEASON = 12, EPOCHS = 60 };
 
 static bool show(void *user, const weft_epoch *e) {
     (void)user;
+    note_epoch(e);
     if ((e->epoch + 1) % 20 == 0 || e->epoch == 0)
         printf("epoch %3zu/%zu  loss %.4f  validation %.4f\n", e->epoch + 1, e->epochs, e->loss,
             e->validation_loss);
@@ -75,10 +76,9 @@ int main(int argc, char **argv) {
     weft_tensor *season = weft_slice(window, 1, WINDOW - SEASON, WINDOW - SEASON + 1);
     weft_tensor *change = weft_linear(weft_gru(weft_sub(window, season), 32, NULL).h, 1);
     weft_tensor *forecast = weft_add(season, weft_permute(change, 1, 0, 2)); /* (1, N, 1) → (N, 1, 1) */
-    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
-        .epochs = EPOCHS, .batch = 16, .validation = validation, .on_epoch = show,
-        .precision = line.precision, .csv_log = line.csv_log, .events = line.events, .html = line.html,
-        .command = line.command, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
+    weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
+        .epochs = EPOCHS, .batch = 16, .validation = validation, .on_epoch = show, .on_step = show_step};
+    command_line_apply(&line, &options);
     if ((status = weft_trainer_create(&trainer, weft_mse(forecast, target), &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     status = print_forecasts(forecast, validation, &scale);

@@ -19,7 +19,8 @@ static tensor *decoder(graph *g, tensor *code) {
 }
 
 static status train(training_loop *loop) {
-    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][CODE], drawn[BATCH_SIZE][DIGIT_PIXELS];
+    static float images[BATCH_SIZE][DIGIT_PIXELS], drawn[BATCH_SIZE][DIGIT_PIXELS];
+    static float noises[BATCH_SIZE][CODE], codes[BATCH_SIZE][CODE];
     float now = 0;
     dataset *digits = NULL;
     plan *learn = NULL, *draw = NULL;
@@ -34,7 +35,7 @@ static status train(training_loop *loop) {
     tensor *logits = decoder(g, code);
     tensor *loss =
         add(bce_with_logits_loss(logits, image, NULL, WITH(loss, .reduction = LOSS_BATCH_MEAN)), divergence);
-    tensor *drawing = sigmoid(decoder(g, normal(g, 0, 1, SHAPE(BATCH, CODE))));
+    tensor *given = input(g, "code", F32, CODE), *drawing = sigmoid(decoder(g, given));
 
     status error = plan_create(
         &learn, TENSORS(loss, noise, train_step(loss, adam(2e-3f), NULL)), WITH(plan, .batch = BATCH_SIZE));
@@ -42,14 +43,18 @@ static status train(training_loop *loop) {
     if (!error) error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     const value values[] = {VALUE(image, images), VALUE(noise, noises), VALUE(loss, now)};
+    const value pictures[] = {VALUE(given, codes), VALUE(drawing, drawn)};
+    draw_fixed(1, codes, sizeof codes);
     while (loop_next(loop, &error)) {
         if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;
         error = plan_step(learn, values, 3);
         trace_values(values, 3);
-        if (loop_every(loop, 500)) printf("step %4zu: loss %.3f\n", loop->step, (double)now);
+        if (!loop_every(loop, 500) || error) continue;
+        printf("step %4zu: loss %.3f\n", loop->step, (double)now);
+        error = draw_pictures(loop, draw, pictures, 2, 1);
     }
     if (!error && !loop->stopped) {
-        error = plan_step(draw, VALUES(VALUE(drawing, drawn)));
+        error = plan_step(draw, pictures, 2);
         if (!error) report_digits(digits, drawn, BATCH_SIZE);
     }
     plan_release(learn), plan_release(draw), dataset_release(digits);
@@ -58,6 +63,6 @@ static status train(training_loop *loop) {
 
 int main(int argc, char **argv) {
     command_line line = {"vae", "Trains a variational autoencoder, which writes digits from random codes.",
-        options, OPTIONS, .loops = true};
+        options, OPTIONS, .loops = true, .draws = true};
     return loop_main(&line, argc, argv, train);
 }

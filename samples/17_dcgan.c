@@ -24,7 +24,8 @@ static optimizer rule(float rate) {
 }
 
 static status train(training_loop *loop) {
-    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][NOISE], now[2];
+    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][NOISE], codes[BATCH_SIZE][NOISE],
+        now[2];
     plan *learn[2] = {NULL}, *draw = NULL;
     dataset *digits = NULL;
     graph *g = loop->graph;
@@ -34,6 +35,7 @@ static status train(training_loop *loop) {
     tensor *fake = digit_generator(g, noise), *real = softplus(neg(discriminator(g, image)));
     tensor *caught = softplus(discriminator(g, stop_gradient(fake)));
     tensor *losses[] = {mean(add(real, caught)), mean(softplus(neg(discriminator(g, fake))))};
+    tensor *given = input(g, "code", F32, NOISE), *drawing = digit_generator(g, given);
     const char *parameters[] = {"discriminator.*", "generator.*"};
     const float rates[] = {1e-3f, 2e-3f};
 
@@ -42,8 +44,11 @@ static status train(training_loop *loop) {
         tensor *update = train_step(losses[i], rule(rates[i]), parameters[i]);
         error = plan_create(&learn[i], TENSORS(losses[i], update, noise), WITH(plan, .batch = BATCH_SIZE));
     }
-    if (!error) error = plan_create(&draw, TENSORS(fake), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+    if (!error)
+        error = plan_create(&draw, TENSORS(drawing), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    const value pictures[] = {VALUE(given, codes), VALUE(drawing, images)};
+    draw_fixed(1, codes, sizeof codes);
     while (loop_next(loop, &error)) {
         if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;
         for (int i = 0; i < 2 && !error; i++) {
@@ -51,11 +56,12 @@ static status train(training_loop *loop) {
             error = plan_step(learn[i], values, i ? 2 : 3); /* the generator sees no real ones */
             trace_values(values, i ? 2 : 3);
         }
-        if (loop_every(loop, 250))
-            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)now[0], (double)now[1]);
+        if (!loop_every(loop, 250) || error) continue;
+        printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)now[0], (double)now[1]);
+        error = draw_pictures(loop, draw, pictures, 2, 1);
     }
     if (!error && !loop->stopped) {
-        error = plan_step(draw, VALUES(VALUE(fake, images)));
+        error = plan_step(draw, pictures, 2);
         if (!error) report_digits(digits, images, BATCH_SIZE);
     }
     plan_release(learn[0]), plan_release(learn[1]), plan_release(draw), dataset_release(digits);
@@ -65,6 +71,6 @@ static status train(training_loop *loop) {
 int main(int argc, char **argv) {
     command_line line = {"dcgan",
         "Trains two convolutional networks against each other, so that one learns to write digits.", options,
-        OPTIONS, .loops = true};
+        OPTIONS, .loops = true, .draws = true};
     return loop_main(&line, argc, argv, train);
 }

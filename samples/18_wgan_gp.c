@@ -30,7 +30,8 @@ static optimizer rule(float rate) {
 }
 
 static status train(training_loop *loop) {
-    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][NOISE], shares[BATCH_SIZE], now[2];
+    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][NOISE], codes[BATCH_SIZE][NOISE];
+    static float shares[BATCH_SIZE], now[2];
     plan *learn[2] = {NULL}, *draw = NULL;
     dataset *digits = NULL;
     graph *g = loop->graph;
@@ -41,6 +42,7 @@ static status train(training_loop *loop) {
     tensor *steep = penalty(g, image, fake, share);
     tensor *apart = sub(mean(critic(g, fake)), mean(critic(g, image)));
     tensor *losses[] = {add(apart, mul_number(steep, 10)), neg(mean(critic(g, drawing)))};
+    tensor *given = input(g, "code", F32, NOISE), *shown = digit_generator(g, given);
     const char *parameters[] = {"critic.*", "generator.*"};
     const float rates[] = {1e-3f, 2e-3f};
 
@@ -50,9 +52,11 @@ static status train(training_loop *loop) {
         error = plan_create(&learn[i], outputs, i ? 3 : 4, WITH(plan, .batch = BATCH_SIZE));
     }
     if (!error)
-        error = plan_create(&draw, TENSORS(drawing), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+        error = plan_create(&draw, TENSORS(shown), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     loop_keep(loop, "losses", now, sizeof now); /* each is of some of the steps */
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    const value pictures[] = {VALUE(given, codes), VALUE(shown, images)};
+    draw_fixed(1, codes, sizeof codes);
     while (loop_next(loop, &error)) {
         const int i = loop->step % ROUND == 0;
         const value values[] = {
@@ -60,11 +64,12 @@ static status train(training_loop *loop) {
         if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;
         error = plan_step(learn[i], values, i ? 2 : 4);
         trace_values(values, i ? 2 : 4);
-        if (loop_every(loop, 600))
-            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)now[0], (double)now[1]);
+        if (!loop_every(loop, 600) || error) continue;
+        printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)now[0], (double)now[1]);
+        error = draw_pictures(loop, draw, pictures, 2, 1);
     }
     if (!error && !loop->stopped) {
-        error = plan_step(draw, VALUES(VALUE(drawing, images)));
+        error = plan_step(draw, pictures, 2);
         if (!error) report_digits(digits, images, BATCH_SIZE);
     }
     plan_release(learn[0]), plan_release(learn[1]), plan_release(draw), dataset_release(digits);
@@ -74,6 +79,6 @@ static status train(training_loop *loop) {
 int main(int argc, char **argv) {
     command_line line = {"wgan_gp",
         "Learns to write digits with a critic whose gradient norm is kept near 1.", options, OPTIONS,
-        .loops = true};
+        .loops = true, .draws = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -28,7 +28,7 @@ static tensor *unet(tensor *image) {
 }
 
 static status train(training_loop *loop) {
-    static batch b;
+    static batch b, shown;
     static float finds[BATCH_SIZE][DIGIT_PIXELS];
     const double deviation = strtod(options[NOISE].text, NULL);
     float now = 0;
@@ -41,19 +41,25 @@ static status train(training_loop *loop) {
     status error = plan_create(
         &learn, TENSORS(loss, train_step(loss, adam(3e-3f), NULL)), WITH(plan, .batch = BATCH_SIZE));
     if (!error)
-        error = plan_create(&find, TENSORS(found), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+        error = plan_create(&find, TENSORS(found, loss), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     if (!error) error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train");
     if (!error) error = dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    const uint64_t before = draw_from(1); /* the pictures are of the same digits under the same noise */
+    if (!error) (void)draw_batch(&shown, unseen, deviation);
+    draw_from(before);
+    const value pictures[] = {VALUE(image, shown.noisy), VALUE(found, finds), VALUE(strokes, shown.strokes)};
     const value values[] = {VALUE(image, b.noisy), VALUE(strokes, b.strokes), VALUE(loss, now)};
     while (loop_next(loop, &error)) {
         if (!draw_batch(&b, seen, deviation)) break;
         error = plan_step(learn, values, 3);
         trace_values(values, 3);
-        if (loop_every(loop, 100)) printf("step %4zu: loss %.3f\n", loop->step, (double)now);
+        if (!loop_every(loop, 100) || error) continue;
+        printf("step %4zu: loss %.3f\n", loop->step, (double)now);
+        error = draw_pictures(loop, find, pictures, 3, 3);
     }
     if (!error && !loop->stopped && draw_batch(&b, unseen, deviation)) { /* digits that were not trained on */
-        error = plan_step(find, VALUES(VALUE(image, b.noisy), VALUE(found, finds)));
+        error = plan_step(find, VALUES(values[0], values[1], VALUE(found, finds)));
         if (!error) report_strokes(&b, finds);
     }
     plan_release(learn), plan_release(find), dataset_release(seen), dataset_release(unseen);
@@ -61,7 +67,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {
-        "unet", "Learns to find the strokes of digits under noise.", options, OPTIONS, .loops = true};
+    command_line line = {"unet", "Learns to find the strokes of digits under noise.", options, OPTIONS,
+        .loops = true, .draws = true};
     return loop_main(&line, argc, argv, train);
 }

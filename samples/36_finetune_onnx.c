@@ -38,13 +38,6 @@ static weft_status write_network(weft_context *context, const char *path) {
     return status;
 }
 
-static bool print_epoch(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %2zu/%zu  loss %.4f  test %.2f %%\n", e->epoch + 1, e->epochs, e->loss,
-        100 * e->validation_accuracy);
-    return true;
-}
-
 int main(int argc, char **argv) {
     weft_context *context = NULL;
     weft_dataset *digits = NULL, *test = NULL;
@@ -66,11 +59,10 @@ int main(int argc, char **argv) {
     if ((status = weft_onnx_load(&model, graph, path, NULL))) goto done;
     weft_tensor *logits = weft_linear(weft_onnx_tensor(model, options[FEATURES].text), 10, .name = "head");
     weft_tensor *loss = weft_cross_entropy(logits, weft_input(graph, "label", WEFT_I32));
-    const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
+    weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
         .epochs = option_count_of(&options[EPOCHS]), .logits = logits, .validation = test,
-        .on_epoch = print_epoch, .precision = line.precision, .csv_log = line.csv_log, .events = line.events,
-        .html = line.html, .command = line.command, .checkpoint = line.checkpoint,
-        .checkpoint_every = line.checkpoint_every};
+        .on_epoch = show_epoch, .on_step = show_step};
+    command_line_apply(&line, &training);
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if (options[WEIGHTS].text && (status = weft_weights_save(graph, options[WEIGHTS].text))) goto done;

@@ -1,11 +1,12 @@
 /* See command_line.h. */
 #include "command_line.h"
+#include "console.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEANING_COLUMN = 22 };
+enum { MEANING_COLUMN = 22, LONGEST_PATH = 4096 };
 
 /* The options of every program that trains. */
 enum {
@@ -18,6 +19,7 @@ enum {
     PAGE,
     TRAINER_OPTIONS,
     TRACE = TRAINER_OPTIONS,
+    PICTURES,
     LOOP_OPTIONS
 };
 #define PRECISION_OPTION                                                                                     \
@@ -51,6 +53,7 @@ static option by_loop[LOOP_OPTIONS] = {
     [PAGE] = PAGE_OPTION,
     [TRACE] = {"--record", OPTION_TEXT, "DIR", "folder for the initial weights, 20 batches and their losses",
         NULL},
+    [PICTURES] = {"--pictures", OPTION_FOLDER, "DIR", "folder for PNG files of what the network makes", NULL},
 };
 
 /* NULL: the program does not train. */
@@ -60,7 +63,7 @@ static option *training_of(const command_line *line) {
 
 static size_t training_count(const command_line *line) {
     if (!training_of(line)) return 0;
-    return line->traces ? LOOP_OPTIONS : TRAINER_OPTIONS;
+    return line->draws ? LOOP_OPTIONS : line->traces ? PICTURES : TRAINER_OPTIONS;
 }
 
 /* ---- help ---- */
@@ -210,15 +213,36 @@ static bool take_training(command_line *line) {
     line->events = training[EVENTS].text;
     line->html = training[PAGE].text;
     if (line->traces) line->trace = training[TRACE].text;
+    if (line->draws) line->pictures = training[PICTURES].text;
     return line->checkpoint || !line->resume ||
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");
 }
 
+/* The folder is made, and a file can be written in it. */
+static bool try_folder(const command_line *line, const char *path) {
+    char inside[LONGEST_PATH];
+    const int length = snprintf(inside, sizeof inside, "%s/1.png", path);
+    if (length > 0 && (size_t)length < sizeof inside) (void)console_make_folder(path);
+    return command_line_try(line, inside);
+}
+
+void command_line_apply(const command_line *line, weft_trainer_options *options) {
+    options->precision = line->precision;
+    options->csv_log = line->csv_log;
+    options->events = line->events;
+    options->html = line->html;
+    options->command = line->command;
+    options->checkpoint = line->checkpoint;
+    options->checkpoint_every = line->checkpoint_every;
+}
+
 /* Hours of work are not lost for a folder that is not there. */
 static bool try_outputs(const command_line *line, const option *options, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (options[i].kind == OPTION_OUTPUT && options[i].text && !command_line_try(line, options[i].text))
-            return false;
+    for (size_t i = 0; i < count; i++) {
+        const option *const o = &options[i];
+        if (o->text && o->kind == OPTION_OUTPUT && !command_line_try(line, o->text)) return false;
+        if (o->text && o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
+    }
     return true;
 }
 

@@ -16,6 +16,7 @@ typedef enum option_kind {
     OPTION_RATE,     /* a number above 0 */
     OPTION_AMOUNT,   /* a number from 0 to 1,000,000 */
     OPTION_INTERVAL, /* a count, alone or with the unit e or s */
+    OPTION_FOLDER,   /* where files are written, which is made unless it is there */
     OPTION_OUTPUT,   /* a file that is written at the end, which is tried at once (weft_output_check) */
     OPTION_FLAG      /* takes no value */
 } option_kind;
@@ -36,8 +37,9 @@ typedef struct command_line {
     const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
     const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
     /* A program that trains takes --precision, --checkpoint, --checkpoint-every, --resume, --csv-log, --events and --html as well: by
-     * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it. */
-    bool trains, loops, traces;
+     * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it, and
+     * --pictures where it draws. */
+    bool trains, loops, traces, draws;
     weft_precision precision;
     const char *checkpoint; /* the folder, of a loop the file; NULL: not given */
     weft_checkpoint_every checkpoint_every;
@@ -46,10 +48,13 @@ typedef struct command_line {
     const char *events, *html; /* folder and file of weft_events; NULL: not given */
     char command[512];         /* all words of the command line, as far as there is room */
     const char *trace;         /* the folder; NULL: not given */
+    const char *pictures;      /* the folder; NULL: not given */
 } command_line;
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */
 bool command_line_read(command_line *line, int argc, char **argv, int *status);
+/* What the line says of a training: options of a trainer. */
+void command_line_apply(const command_line *line, weft_trainer_options *options);
 /* Whether a file can be written there, for one that no option names; else says why not. */
 bool command_line_try(const command_line *line, const char *path);
 /* The value of an option of kind count or seed; 0 when it was not given and has no default. */

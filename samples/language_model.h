@@ -33,15 +33,6 @@ static inline weft_status read_text(weft_dataset **training, weft_dataset **vali
     return status;
 }
 
-/* The progress of an epoch, on a terminal. */
-static inline bool draw_bar(void *user, const weft_epoch *e) {
-    (void)user;
-    const int width = 30, filled = (int)(e->step_in_epoch * 30 / e->steps_per_epoch);
-    printf("\repoch %2zu/%zu [%.*s%*s]", e->epoch + 1, e->epochs, filled, "##############################",
-        width - filled, "");
-    return true;
-}
-
 /* ---- the network ---- */
 typedef struct language_model {
     weft_tensor *tokens, *carry, *logits, *keeps[2]; /* keeps: what carries h, and c of an LSTM */

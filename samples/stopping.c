@@ -1,11 +1,11 @@
 /* See stopping.h. */
 #include "stopping.h"
+#include "progress.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define ERASED_LINE "\r\033[K"
 enum { SIGNALS = 2, BY_SIGNAL = 128 };
 static const int numbers[SIGNALS] = {SIGINT, SIGTERM};
 
@@ -42,8 +42,8 @@ bool stopping_wanted(void) {
 int stopping_end(const command_line *line, size_t step) {
     set_handlers(SIG_DFL);
     active = NULL;
+    end_progress();
     if (!received) return 0;
-    if (isatty(STDERR_FILENO)) fprintf(stderr, ERASED_LINE); /* the terminal's ^C, and a bar */
     fprintf(stderr, "%s: stopped by signal %d after step %zu%s\n", line->program, (int)received, step,
         line->checkpoint ? "; --resume continues" : "");
     return BY_SIGNAL + received;

@@ -77,19 +77,15 @@ static void report_row(size_t step) {
 static void write_row(size_t step) {
     if (row_length == 0) return;
     if (events) report_row(step);
-    if (!table) {
-        row_length = 0;
-        return;
-    }
+    if (!table) return;
     if (!has_header) write_header();
     fprintf(table, "%zu", step);
     for (size_t i = 0; i < row_length; i++) fprintf(table, ",%.9g", row[i]);
     fputc('\n', table);
-    row_length = 0;
 }
 
 void trace_values(const weft_value *values, size_t count) {
-    for (size_t i = 0; (table || events) && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (weft_tensor_rank(values[i].tensor) || row_length == MOST_LOSSES) continue;
         row[row_length++] = (double)*(const float *)values[i].data;
         if (events && !has_graph) (void)weft_events_graph(events, &values[i].tensor, 1);
@@ -105,17 +101,26 @@ void trace_values(const weft_value *values, size_t count) {
     }
 }
 
-void trace_end_step(size_t step) {
+double trace_end_step(size_t step) {
+    const double loss = row_length ? row[0] : (double)NAN;
     write_row(step);
-    if (!in_step) return;
+    row_length = 0;
+    if (!in_step) return loss;
     fputc('\n', losses);
     in_step = 0;
     if (++steps == TRACED_STEPS) fclose(batches), fclose(losses);
+    return loss;
 }
 
 uint64_t *draw_state(void) {
     static uint64_t state = 1;
     return &state;
+}
+
+uint64_t draw_from(uint64_t state) {
+    const uint64_t before = *draw_state();
+    *draw_state() = state;
+    return before;
 }
 
 /* splitmix64 (Steele et al. 2014). */

@@ -21,8 +21,8 @@ weft_status trace_log(const char *path, size_t last);
 void trace_events(weft_events *events);
 /* Of weft_plan_step: numbers alone are losses, all else are batches. */
 void trace_values(const weft_value *values, size_t count);
-/* Ends the step of that number; one without values does not count. */
-void trace_end_step(size_t step);
+/* Ends the step of that number; one without values does not count. Returns its first loss; NaN: it had none. */
+double trace_end_step(size_t step);
 
 /* Uniform in 0 <= x < 1; and a whole number below `end`. */
 double draw(void);
@@ -31,5 +31,7 @@ size_t draw_below(size_t end);
 double draw_normal(void);
 /* All that the next draws depend on, for checkpoints. */
 uint64_t *draw_state(void);
+/* From now on numbers are drawn from this state; returns the one before, for the way back. */
+uint64_t draw_from(uint64_t state);
 
 #endif

@@ -24,7 +24,7 @@ int loop_main(command_line *line, int argc, char **argv, weft_status (*train)(tr
     line->traces = true;
     if (!command_line_read(line, argc, argv, &loop.stopped)) return loop.stopped;
     const weft_status status = run(&loop, train);
-    if (status) fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+    if (status) hide_progress(), fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
     if (loop.events && weft_events_flush(loop.events))
         fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
     weft_events_release(loop.events);
@@ -86,10 +86,11 @@ weft_status loop_begin(training_loop *loop, size_t last) {
 }
 
 bool loop_next(training_loop *loop, weft_status *status) {
-    trace_end_step(loop->step);
+    const double loss = trace_end_step(loop->step);
     const bool ended = loop->step >= loop->last, wanted = stopping_wanted();
     const bool due = loop->ran && (ended || loop->step % loop->line->checkpoint_every.steps == 0);
     if (*status) return false;
+    if (loop->ran) show_loop(loop->step, loop->last, loop->measure ? loop->measure : "loss", loss);
     if (!loop->listens) stopping_begin(NULL), loop->listens = true;
     if (loop->line->checkpoint && (due || wanted) && (*status = save(loop))) return false;
     if (!ended && !wanted) return loop->step++, loop->ran = true;
@@ -98,5 +99,7 @@ bool loop_next(training_loop *loop, weft_status *status) {
 }
 
 bool loop_every(const training_loop *loop, size_t steps) {
-    return loop->step == loop->last || loop->step % steps == 0;
+    const bool due = loop->step == loop->last || loop->step % steps == 0;
+    if (due) hide_progress();
+    return due;
 }

@@ -1,5 +1,5 @@
 /* Programs with a loop of steps that can be stopped and continued: --precision, --checkpoint, --checkpoint-every, --resume
- * --csv-log, --events, --html and --record of the command line, SIGINT and SIGTERM.
+ * --csv-log, --events, --html, --record and --pictures of the command line, SIGINT and SIGTERM.
  *
  *     static weft_status train(training_loop *loop) {
  *         ...                                                               the network in loop->graph, and its plan
@@ -29,6 +29,7 @@ typedef struct training_loop {
     size_t step;         /* in progress, from 1; before the first: the one that was continued from, or 0 */
     weft_checkpoint_extra kept[LOOP_KEPT];
     size_t kept_count;
+    const char *measure; /* what the first number of a step is, in one word; NULL: its loss */
     int stopped; /* the exit status that a signal asks for, or a program that said itself what is wrong; 0: none */
     bool ran;     /* a step, since it began */
     bool listens; /* to signals */
@@ -44,7 +45,7 @@ weft_status loop_begin(training_loop *loop, size_t last);
 /* True: make a step. False: the last one was made, *status is an error, or a signal came (loop->stopped). Saves checkpoints
  * between steps, and at the end. */
 bool loop_next(training_loop *loop, weft_status *status);
-/* In a step: true in one of so many, and in the last one. */
+/* In a step: true in one of so many, and in the last one, and then a line can be printed: the bar of the progress is gone. */
 bool loop_every(const training_loop *loop, size_t steps);
 
 #endif

@@ -1,6 +1,7 @@
 /* weft onnx train: trains a network on arrays of NumPy, from the weights of its file. */
 #include "onnx_command.h"
 #include "onnx_network.h"
+#include "progress.h"
 #include "show_warning.h"
 #include <stdio.h>
 #include <string.h>
@@ -73,14 +74,6 @@ static weft_status build_loss(weft_tensor **loss, weft_tensor **scores, const on
 
 /* ---- training ---- */
 
-static bool print_epoch(void *user, const weft_epoch *e) {
-    (void)user;
-    printf("epoch %zu/%zu  loss %.5g", e->epoch + 1, e->epochs, e->loss);
-    if (e->accuracy == e->accuracy) printf("  accuracy %.2f %%", 100 * e->accuracy);
-    printf("  %.2f s\n", e->seconds);
-    return true;
-}
-
 static weft_optimizer optimizer_of(const onnx_options *options) {
     const float rate = (float)options->rate;
     if (strcmp(options->optimizer, "sgd") == 0) return weft_sgd_momentum(rate, 0.9f, 0);
@@ -96,11 +89,12 @@ static weft_status train_on(const onnx_network *network, weft_dataset *data, con
     const bool fixed = first > 0 && first != WEFT_BATCH;
     const int64_t batch = options->batch ? options->batch : fixed ? first : USUAL_BATCH;
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer_of(options),
-        .epochs = (size_t)options->epochs, .batch = (size_t)batch, .drop_last = fixed,
-        .on_epoch = print_epoch, .logits = !fixed && is_classes(options) ? scores : NULL, .labels = TARGET,
+        .epochs = (size_t)options->epochs, .batch = (size_t)batch, .drop_last = fixed, .on_epoch = show_epoch,
+        .on_step = show_step, .logits = !fixed && is_classes(options) ? scores : NULL, .labels = TARGET,
         .events = options->events, .html = options->html};
     weft_status status = weft_trainer_create(&trainer, loss, &training);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
+    end_progress();
     weft_trainer_release(trainer);
     return status;
 }

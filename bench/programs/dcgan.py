@@ -12,6 +12,7 @@ from program_support import (
     TrainingLoop,
     add_training_arguments,
     report_digits,
+    save_digits,
 )
 
 BATCH_SIZE, NOISE, WIDTH = 64, 16, 32
@@ -51,6 +52,13 @@ class Discriminator(nn.Module):
 
     def forward(self, image):
         return self.main(image)
+
+
+@torch.no_grad()
+def draw(generator, code):
+    drawn = generator.eval()(code)
+    generator.train()
+    return drawn
 
 
 def main():
@@ -93,6 +101,7 @@ def main():
         d_optimizer=d_optimizer,
         g_optimizer=g_optimizer,
     )
+    code = torch.randn(BATCH_SIZE, NOISE)
     for step in loop:
         # The discriminator learns to tell real digits from drawn ones.
         fake = generator(torch.randn(BATCH_SIZE, NOISE))
@@ -113,11 +122,9 @@ def main():
 
         if loop.every(250):
             print(f"step {step:4d}: losses {d_loss.item():.3f}, {g_loss.item():.3f}")
+            save_digits(args, step, draw(generator, code))
 
-    generator.eval()
-    with torch.no_grad():
-        drawn = generator(torch.randn(BATCH_SIZE, NOISE))
-    report_digits(digits, drawn)
+    report_digits(digits, draw(generator, code))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from program_support import (
     TrainingLoop,
     add_training_arguments,
     report_digits,
+    save_digits,
 )
 
 BATCH_SIZE, TIMES, WIDTH = 64, 100, 32
@@ -61,13 +62,15 @@ def add_noise(image, noise, t):
 
 @torch.no_grad()
 def sample(model, count):
-    image = torch.randn(count, 1, 8, 8)
+    """From the same noise each time."""
+    drawing = torch.Generator().manual_seed(1)
+    image = torch.randn(count, 1, 8, 8, generator=drawing)
     for t in reversed(range(TIMES)):
         noise = model(image, torch.tensor([t]))
         image = image - betas[t] / (1 - kept[t]).sqrt() * noise
         image = image / (1 - betas[t]).sqrt()
         if t > 0:
-            image = image + betas[t].sqrt() * torch.randn_like(image)
+            image = image + betas[t].sqrt() * torch.randn(image.shape, generator=drawing)
     return (image + 1) / 2
 
 
@@ -102,6 +105,7 @@ def main():
         optimizer.step()
         if loop.every(250):
             print(f"step {step:4d}: loss {loss.item():.3f}")
+            save_digits(args, step, sample(model, BATCH_SIZE))
 
     report_digits(digits, sample(model, BATCH_SIZE))
 

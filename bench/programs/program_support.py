@@ -6,6 +6,7 @@ import math
 import random
 import re
 import struct
+import zlib
 from pathlib import Path
 
 import torch
@@ -39,6 +40,9 @@ def add_training_arguments(parser):
         "--resume",
         action="store_true",
         help="continues from the checkpoint, if there is one",
+    )
+    parser.add_argument(
+        "--pictures", metavar="DIR", help="folder for PNG files of what a network draws"
     )
 
 
@@ -113,6 +117,28 @@ def show_digits(images):
             for image in images.view(-1, 8, 8)[:7].clamp(0, 1)
         )
         print(" ".join(lines))
+
+
+def save_digits(args, step, *rows):
+    """With --pictures: a grid of the images, or a row of the first 16 of each of several."""
+    if not args.pictures:
+        return
+    columns, rows = (16, rows) if len(rows) > 1 else (8, rows[0].split(8))
+    tiles = torch.cat([row[:columns, 0] for row in rows]).clamp(0, 1)
+    tiles = F.pad(tiles.repeat_interleave(6, 1).repeat_interleave(6, 2), (0, 2, 0, 2))
+    image = torch.cat([torch.cat(list(row), 1) for row in tiles.split(columns)])
+    lines = (255 * image).round().byte().numpy()
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", lines.shape[1], lines.shape[0], 8, 0, 0, 0, 0)
+    packed = zlib.compress(b"".join(b"\0" + line.tobytes() for line in lines))
+    Path(args.pictures).mkdir(exist_ok=True)
+    (Path(args.pictures) / f"step-{step:06d}.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join([chunk(b"IHDR", header), chunk(b"IDAT", packed), chunk(b"IEND", b"")])
+    )
 
 
 def report_digits(digits, images):

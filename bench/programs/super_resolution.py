@@ -11,6 +11,7 @@ from program_support import (
     Digits,
     TrainingLoop,
     add_training_arguments,
+    save_digits,
     show_digits,
 )
 
@@ -29,6 +30,13 @@ class SuperResolution(nn.Module):
         x = F.silu(self.conv1(small))
         x = F.silu(self.conv2(x))
         return self.shuffle(self.conv3(x))
+
+
+@torch.no_grad()
+def enlarge(model, image):
+    small = F.avg_pool2d(image, 2)
+    smooth = F.interpolate(small, scale_factor=2, mode="bilinear")
+    return smooth, model(small)
 
 
 def main():
@@ -52,6 +60,7 @@ def main():
     model = SuperResolution()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     loop = TrainingLoop(args, args.steps, model=model, optimizer=optimizer)
+    shown, _ = test_digits.draw(BATCH_SIZE)
     for step in loop:
         image, _ = train_digits.draw(BATCH_SIZE)
         small = F.avg_pool2d(image, 2)
@@ -61,13 +70,11 @@ def main():
         optimizer.step()
         if loop.every(250):
             print(f"step {step:4d}: loss {loss.item():.4f}")
+            smooth, drawn = enlarge(model, shown)
+            save_digits(args, step, smooth, drawn, shown)
 
-    model.eval()
     image, _ = test_digits.draw(BATCH_SIZE)
-    small = F.avg_pool2d(image, 2)
-    with torch.no_grad():
-        drawn = model(small)
-    smooth = F.interpolate(small, scale_factor=2, mode="bilinear")
+    smooth, drawn = enlarge(model, image)
     show_digits(image)
     show_digits(drawn)
     print(

@@ -13,6 +13,7 @@ from program_support import (
     add_training_arguments,
     draw_strokes,
     report_strokes,
+    save_digits,
 )
 
 BATCH_SIZE, WIDTH = 64, 16
@@ -55,6 +56,13 @@ class UNet(nn.Module):
         return self.out(x)
 
 
+@torch.no_grad()
+def find(model, noisy):
+    found = torch.sigmoid(model.eval()(noisy))
+    model.train()
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(
         description="Learns to find the strokes of digits under noise."
@@ -83,6 +91,7 @@ def main():
     model = UNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     loop = TrainingLoop(args, args.steps, model=model, optimizer=optimizer)
+    noisy, strokes = draw_strokes(test_digits, BATCH_SIZE, args.noise)
     for step in loop:
         noisy, strokes = draw_strokes(train_digits, BATCH_SIZE, args.noise)
         loss = F.binary_cross_entropy_with_logits(model(noisy), strokes)
@@ -91,13 +100,9 @@ def main():
         optimizer.step()
         if loop.every(100):
             print(f"step {step:4d}: loss {loss.item():.3f}")
+            save_digits(args, step, noisy, find(model, noisy), strokes)
 
-    # On digits that were not trained on.
-    model.eval()
-    noisy, strokes = draw_strokes(test_digits, BATCH_SIZE, args.noise)
-    with torch.no_grad():
-        found = torch.sigmoid(model(noisy))
-    report_strokes(noisy, strokes, found)
+    report_strokes(noisy, strokes, find(model, noisy))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from program_support import (
     TrainingLoop,
     add_training_arguments,
     report_digits,
+    save_digits,
 )
 
 BATCH_SIZE, WIDTH, CODE = 64, 128, 8
@@ -49,6 +50,11 @@ def loss_function(logits, image, mean, log_variance):
     return (reconstruction + divergence) / len(image)
 
 
+@torch.no_grad()
+def draw(model, code):
+    return torch.sigmoid(model.decoder(code))
+
+
 def main():
     parser = argparse.ArgumentParser(
         description="Learns to write digits from random codes."
@@ -69,6 +75,7 @@ def main():
     model = VAE()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     loop = TrainingLoop(args, args.steps, model=model, optimizer=optimizer)
+    code = torch.randn(BATCH_SIZE, CODE)
     for step in loop:
         image, _ = digits.draw(BATCH_SIZE)
         image = image.flatten(1)
@@ -79,11 +86,9 @@ def main():
         optimizer.step()
         if loop.every(500):
             print(f"step {step:4d}: loss {loss.item():.3f}")
+            save_digits(args, step, draw(model, code))
 
-    with torch.no_grad():
-        code = torch.randn(BATCH_SIZE, CODE)
-        drawn = torch.sigmoid(model.decoder(code))
-    report_digits(digits, drawn)
+    report_digits(digits, draw(model, code))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from program_support import (
     TrainingLoop,
     add_training_arguments,
     report_digits,
+    save_digits,
 )
 
 BATCH_SIZE, NOISE, WIDTH = 64, 16, 32
@@ -61,6 +62,13 @@ def gradient_penalty(critic, real, fake):
     return ((slope.flatten(1).norm(2, dim=1) - 1) ** 2).mean()
 
 
+@torch.no_grad()
+def draw(generator, code):
+    drawn = generator.eval()(code)
+    generator.train()
+    return drawn
+
+
 def main():
     parser = argparse.ArgumentParser(
         description="Learns to write digits with a critic whose gradient is kept near 1."
@@ -95,6 +103,7 @@ def main():
         g_optimizer=g_optimizer,
     )
     c_loss = g_loss = torch.zeros(())
+    code = torch.randn(BATCH_SIZE, NOISE)
     for step in loop:
         fake = generator(torch.randn(BATCH_SIZE, NOISE))
         if step % (CRITIC_STEPS + 1):
@@ -112,11 +121,9 @@ def main():
             g_optimizer.step()
         if loop.every(600):
             print(f"step {step:4d}: losses {c_loss.item():.3f}, {g_loss.item():.3f}")
+            save_digits(args, step, draw(generator, code))
 
-    generator.eval()
-    with torch.no_grad():
-        drawn = generator(torch.randn(BATCH_SIZE, NOISE))
-    report_digits(digits, drawn)
+    report_digits(digits, draw(generator, code))
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ fails "cannot open" run $file --input "$x=$work/none.npy"
 
 says "epoch 50/50" train $file --input "$x=$work/x.npy" --target "$y=$work/zeros.npy" --loss mse --epochs 50 --rate 0.05 \
     --output "$work/trained.onnx" --weights "$work/trained.safetensors"
-first=$(printf '%s\n' "$got" | sed -n 's/^epoch 1\/50  loss \([^ ]*\).*/\1/p')
+first=$(printf '%s\n' "$got" | sed -n 's/^epoch  1\/50  loss \([^ ]*\).*/\1/p')
 last=$(printf '%s\n' "$got" | sed -n 's/^epoch 50\/50  loss \([^ ]*\).*/\1/p')
 awk "BEGIN { exit !($last < 0.1 * $first) }" || { echo "the loss $first became $last"; bad=1; }
 [ -s "$work/trained.safetensors" ] || { echo "there are no weights"; bad=1; }

@@ -1,0 +1,47 @@
+/* See console.h. */
+#include "console.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { USUAL_WIDTH = 80 };
+
+double console_seconds(void) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool console_is_terminal(void) {
+    const char *const kind = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+}
+
+int console_width(void) {
+    struct winsize size = {0};
+    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++)
+        if (ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return USUAL_WIDTH;
+}
+
+/* The first of the three that is set decides (POSIX, Environment Variables). */
+bool console_is_utf8(void) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = NULL;
+    for (int i = 0; i < 3 && !(locale && *locale); i++) locale = getenv(names[i]);
+    return locale && (strstr(locale, "UTF-8") || strstr(locale, "utf8") || strstr(locale, "UTF8") ||
+                         strstr(locale, "utf-8"));
+}
+
+bool console_has_colours(void) {
+    const char *const refused = getenv("NO_COLOR");
+    return console_is_terminal() && !(refused && *refused);
+}
+
+bool console_make_folder(const char *path) {
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
