@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(DIRECTORY include/weft ${public_folder}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/weft ${public_folder}/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS weft EXPORT weft-shared)
 install(TARGETS weft_static EXPORT weft-static)
 install(EXPORT weft-shared NAMESPACE weft:: DESTINATION ${package_dir})
@@ -50,4 +50,4 @@ foreach(document IN ITEMS README.md CHANGELOG.md CONTRIBUTING.md LICENSE)
 endforeach()
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.md" PATTERN "*.diff" PATTERN "*.svg"
         PATTERN examples EXCLUDE)
-install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.c" PATTERN "*.h")
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL FILES_MATCHING PATTERN "*.c" PATTERN "*.h" PATTERN "*.cpp")

@@ -17,6 +17,16 @@ foreach(file IN LISTS sample_files)
   list(APPEND samples ${name})
 endforeach()
 
+# samples/cpp/cpp_gan.cpp becomes bin/cpp_gan.
+if(CMAKE_CXX_COMPILER)
+  file(GLOB cpp_samples CONFIGURE_DEPENDS samples/cpp/*.cpp)
+  foreach(file IN LISTS cpp_samples)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file})
+    target_link_libraries(${name} PRIVATE weft_static)
+  endforeach()
+endif()
+
 # programs/train_cifar.c becomes bin/train_cifar; what the programs share is linked into each. They see the public
 # headers, each other's and the samples', as a user's would.
 set(programs train_cifar classify)

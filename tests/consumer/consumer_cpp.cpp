@@ -1,17 +1,13 @@
 // A C++17 program outside the tree that uses an installed Weft.
 #include <iostream>
 #include <string>
-#include <weft/weft.h>
+#include <weft/weft.hpp>
 
 int main() {
     const std::string expected = std::to_string(WEFT_VERSION_MAJOR) + "." +
                                  std::to_string(WEFT_VERSION_MINOR) + "." +
                                  std::to_string(WEFT_VERSION_PATCH);
-    std::size_t devices = 0;
-    if (weft_device_count(&devices) != WEFT_OK) {
-        std::cerr << weft_last_error() << "\n";
-        return 1;
-    }
+    const std::size_t devices = weft::device_count();
     static const float fixed[] = {1, 2};
     const weft_value none = weft_value_in(nullptr, fixed, sizeof fixed); // const without a cast
     if (none.tensor) return 1;

@@ -56,6 +56,9 @@ compile_samples() {
         LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"
         grep -q '^usage: ' "$work/sample.txt"
     done
+    for sample in "$samples"/cpp/*.cpp; do
+        eval "\$cxx -std=c++17 -fsyntax-only $flags $cflags \"\$sample\""
+    done
 }
 
 with_pkg_config() {

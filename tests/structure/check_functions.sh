@@ -53,7 +53,7 @@ folders=
 for folder in src include cl_kernels programs tools samples workloads bench tests; do
     [ ! -d $folder ] || folders="$folders $folder"
 done
-find $folders -type f \( -name '*.[ch]' -o -name '*.cl' -o -name '*.clh' -o -name '*.cpp' -o -name '*.py' -o \
+find $folders -type f \( -name '*.[ch]' -o -name '*.cl' -o -name '*.clh' -o -name '*.[ch]pp' -o -name '*.py' -o \
     -name '*.sh' \) | LC_ALL=C sort | xargs wc -l |
     awk '$2 != "total" && $1 > 450 { print $2 ": " $1 " lines, of 450 at most"; bad = 1 } END { exit bad }' || bad=1
 find src cl_kernels -type f \( -name '*.[ch]' -o -name '*.cl' -o -name '*.clh' \) | LC_ALL=C sort |

@@ -1,0 +1,18 @@
+# C++ is optional: without a compiler for it, the samples of weft.hpp are left out. The compiler is of the same family as that of C, because
+# a sanitizer's runtime is not shared between families.
+set(cxx_of_Clang clang++)
+if(CMAKE_CXX_COMPILER)
+  set(WEFT_CXX ${CMAKE_CXX_COMPILER})
+elseif(NOT CMAKE_CROSSCOMPILING AND (WEFT_BUILD_PROGRAMS OR WEFT_BUILD_TESTS))
+  find_program(WEFT_CXX NAMES $ENV{CXX} ${cxx_of_${CMAKE_C_COMPILER_ID}} c++ g++ clang++)
+endif()
+if(WEFT_CXX AND (WEFT_BUILD_PROGRAMS OR WEFT_BUILD_TESTS))
+  set(CMAKE_CXX_COMPILER ${WEFT_CXX})
+  enable_language(CXX)
+  set(CMAKE_CXX_STANDARD 17)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+  endif()
+endif()
