@@ -42,6 +42,11 @@ bool console_has_colours(void) {
     return console_is_terminal() && !(refused && *refused);
 }
 
+bool console_is_folder(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 bool console_make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
