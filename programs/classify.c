@@ -4,8 +4,8 @@
 #include "console.h"
 #include "image_network.h"
 #include "json_text.h"
-#include "mistakes.h"
 #include "progress.h"
+#include "wrong_answers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Trains a network on handwritten digits; --help tells the options. */
-#include "mistakes.h"
 #include "progress.h"
 #include "stopping.h"
+#include "wrong_answers.h"
 #include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>

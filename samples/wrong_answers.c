@@ -1,5 +1,5 @@
-/* See mistakes.h. */
-#include "mistakes.h"
+/* See wrong_answers.h. */
+#include "wrong_answers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a classifier of images gets wrong: the examples of whose wrong answer it is surest, as a list and as a picture. */
-#ifndef MISTAKES_H
-#define MISTAKES_H
+#ifndef WRONG_ANSWERS_H
+#define WRONG_ANSWERS_H
 
 #include <weft/weft.h>
 
