@@ -24,7 +24,7 @@ STRIP_FROM_PATH = include/weft "$pages"
 LAYOUT_FILE = docs/site_layout.xml
 GENERATE_TREEVIEW = YES
 IMAGE_PATH = docs
-HTML_EXTRA_STYLESHEET = $style/doxygen-awesome.css $style/doxygen-awesome-sidebar-only.css
+HTML_EXTRA_STYLESHEET = $style/doxygen-awesome.css $style/doxygen-awesome-sidebar-only.css docs/site.css
 HTML_EXTRA_FILES = $(tr '\n' ' ' <"$pages/files")
 END
 } | doxygen -

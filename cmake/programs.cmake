@@ -2,7 +2,7 @@
 # The samples see the public headers only; the command may use what is inside the library.
 
 # Samples have numbers; the files without one are what samples and programs share.
-add_library(sample_support STATIC samples/command_line.c samples/console.c samples/progress.c samples/progress_text.c
+add_library(sample_support STATIC samples/command_line.c samples/console.c samples/wrong_answers.c samples/progress.c samples/progress_text.c
                                   samples/stopping.c samples/trace.c samples/training_loop.c)
 target_include_directories(sample_support PUBLIC samples)
 target_link_libraries(sample_support PUBLIC weft_static m)

@@ -243,13 +243,13 @@ function write_setter(struct, of, j,   type, name, next_name, base, bare, copies
     else if (type == "const char *const *")
         setter(of, name, "const names &list", "this->c_." name " = this->keep(list);", note)
     else if (type == "weft_tensor *const *")
-        setter(of, name, "span<const tensor> list", "this->c_." name " = this->template keep_list<weft_tensor *>(list);" \
+        setter(of, name, "span<const weft::tensor> list", "this->c_." name " = this->template keep_list<weft_tensor *>(list);" \
                (next_name ~ /_count$/ ? "\n        this->c_." next_name " = list.size();" : ""), note)
     else if (type ~ /^const weft_[a-z_]+ \*$/ && next_name ~ /_count$/)
         setter(of, name, "span<const " cpp_type(base) "> list", "this->c_." name " = this->template keep_list<" base ">(list);\n" \
                "        this->c_." next_name " = list.size();", note)
     else if (type == "weft_tensor *")
-        setter(of, name, "tensor value", "this->c_." name " = value;", note)
+        setter(of, name, "weft::tensor value", "this->c_." name " = value;", note)
     else if (type ~ /^(const )?weft_[a-z_]+ \*$/ && is_counted(base))
         setter(of, name, type "object", "this->c_." name " = this->keep_object(object);", note)
     else if (type ~ /^const weft_[a-z_]+ \*$/ && is_struct[base])
@@ -324,41 +324,41 @@ function rule(i, call, is_status,   t, n, t2, n2, t3, base) {
         return 1
     }
     if (t == "weft_tensor **" && t2 == "size_t" && t3 == "size_t *") { # updates
-        before("std::vector<tensor> all(WEFT_MAX_UPDATES);\n    std::size_t count = 0;")
+        before("std::vector<weft::tensor> all(WEFT_MAX_UPDATES);\n    std::size_t count = 0;")
         pass("detail::pointers(all), all.size(), &count")
-        output_type[++outputs] = "std::vector<tensor>"
+        output_type[++outputs] = "std::vector<weft::tensor>"
         output_value[outputs] = "(all.resize(count), all)"
         return 3
     }
     if (t == "weft_tensor **" && is_status) { # as many as a list before it has
-        before("std::vector<tensor> all(" list_size ");")
+        before("std::vector<weft::tensor> all(" list_size ");")
         pass("detail::pointers(all)")
-        output_type[++outputs] = "std::vector<tensor>"
+        output_type[++outputs] = "std::vector<weft::tensor>"
         output_value[outputs] = "all"
         return 1
     }
     if (t == "weft_tensor **") {
-        parameter("tensor *" n, defaults[parameter_count] == "" ? "" : "nullptr")
+        parameter("weft::tensor *" n, defaults[parameter_count] == "" ? "" : "nullptr")
         pass("reinterpret_cast<weft_tensor **>(" n ")")
         return 1
     }
     if (t == "weft_tensor *" || t == "const weft_tensor *") {
-        parameter("tensor " n)
+        parameter("weft::tensor " n)
         pass(n ".get()")
         source(n ".get()")
         last_tensor = n
         return 1
     }
     if (t == "weft_tensor *const *" && t2 == t) { # two lists of one length
-        parameter("span<const tensor> " n)
-        parameter("span<const tensor> " n2)
+        parameter("span<const weft::tensor> " n)
+        parameter("span<const weft::tensor> " n2)
         before("if (" n ".size() != " n2 ".size()) detail::fail(" quoted(call) ", \"the lists have different lengths\");")
         pass("detail::pointers(" n "), detail::pointers(" n2 "), " n ".size()")
         source("detail::first(" n ")")
         return 3
     }
     if (t == "weft_tensor *const *") {
-        parameter("span<const tensor> " n)
+        parameter("span<const weft::tensor> " n)
         pass("detail::pointers(" n "), " n ".size()")
         source("detail::first(" n ")")
         list_size = n ".size()"
@@ -420,6 +420,20 @@ function rule(i, call, is_status,   t, n, t2, n2, t3, base) {
         parameter("const weft::axes &" n, "{}")
         pass(n)
         return 1
+    }
+    if (t ~ /^const (float|int32_t) \*$/ && t2 ~ /^const (float|int32_t) \*$/ && t3 == "size_t") { # two lists of one length
+        sub(/ \*$/, "", t)
+        sub(/ \*$/, "", t2)
+        parameter("span<" t "> " n)
+        parameter("span<" t2 "> " n2)
+        before("if (" n ".size() != " n2 ".size()) detail::fail(" quoted(call) ", \"the lists have different lengths\");")
+        pass(n ".data(), " n2 ".data(), " n ".size()")
+        return 3
+    }
+    if (t == "const char *const *" && t2 == "size_t") {
+        parameter("const names &" n)
+        pass(n ".pointers().data(), " n ".texts().size()")
+        return 2
     }
     if (t ~ /^(const )?(float|u?int(32|64)_t) \*$/ && t2 == "size_t" && n2 ~ /^(count|size)$/) {
         sub(/ \*$/, "", t)
@@ -497,8 +511,8 @@ function parameter_list(with_defaults,   i, text, all) {
 function wrap(type, call, is_const,   base) {
     base = base_of(type)
     if (type == "weft_tensor *") {
-        result_type = "tensor"
-        return is_const ? "tensor(@)" : "tensor(detail::result(" quoted(call) ", @" sources "))"
+        result_type = "weft::tensor"
+        return is_const ? "weft::tensor(@)" : "weft::tensor(detail::result(" quoted(call) ", @" sources "))"
     }
     if (type == "weft_recurrent") { result_type = "recurrent"; return "detail::result(" quoted(call) ", @" sources ")" }
     if (type ~ /^weft_[a-z_]+ \*$/ && is_counted(base)) {
@@ -731,7 +745,7 @@ END {
     say("template <class List> weft_tensor **pointers(List &list) {")
     say("    return reinterpret_cast<weft_tensor **>(const_cast<tensor *>(list.data()));")
     say("}")
-    say("inline weft_tensor *first(span<const tensor> list) { return list.empty() ? nullptr : list[0].get(); }")
+    say("inline weft_tensor *first(span<const weft::tensor> list) { return list.empty() ? nullptr : list[0].get(); }")
     say("template <class... Sources> recurrent result(const char *call, weft_recurrent made, Sources... sources) {")
     say("    return {made.y, result(call, made.h, sources...), made.c};")
     say("}")

@@ -1,16 +1,18 @@
-/* Tells what is in an image: the most probable classes of a trained network. The weights are a file of
- * train_cifar, or any of a network of weft/models.h, as torchvision has them. */
+/* Tells what is in an image: the most probable classes of a trained network; or how many images of a folder it tells rightly, and
+ * which ones wrongly. The weights are a file of train_cifar, or any of a network of weft/models.h, as torchvision has them. */
 #include "command_line.h"
+#include "console.h"
 #include "image_network.h"
 #include "json_text.h"
 #include "progress.h"
+#include "wrong_answers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096 };
-enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, DEVICE, JSON, OPTIONS };
+enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096, BATCH = 32 };
+enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, MISTAKES, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "classify";
 static option options[OPTIONS] = {
@@ -26,6 +28,8 @@ static option options[OPTIONS] = {
         NULL},
     [GREY] = {"--grey", OPTION_FLAG, NULL, "converts the image to grey, for networks with one input channel",
         NULL},
+    [MISTAKES] = {"--mistakes", OPTION_OUTPUT, "FILE.png",
+        "picture of the worst errors in a folder, which are listed", NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object", NULL},
 };
@@ -64,6 +68,9 @@ static bool make_request(request *r, const char *image) {
     r->model = strcmp(model, "alexnet") == 0 ? "alexnet_r" : model;
     if (!options[WEIGHTS].text)
         return fprintf(stderr, "%s: --weights is missing; see %s --help\n", program, program), false;
+    if (options[MISTAKES].text && !console_is_folder(image))
+        return fprintf(stderr, "%s: --mistakes needs a folder of images, but '%s' is none\n", program, image),
+               false;
     if (!image_network_known(program, r->model) || !read_names(&r->names) || !count_classes(r)) return false;
     r->channels = options[GREY].text ? 1 : 3;
     r->format = image_format_of(r->model);
@@ -74,17 +81,17 @@ static bool make_request(request *r, const char *image) {
            false;
 }
 
-/* The middle of the image. A large network sees 7/8 of the shorter side, as it was trained; a small one all.
- */
-static weft_status load_image(const request *r, weft_context *context, float *pixels, size_t bytes) {
+/* The middle of an image. A large network sees 7/8 of the shorter side, as it was trained; a small one all. `middle` is the caller's,
+ * and is pointed to. */
+static weft_image_options middle_of(const request *r, weft_transform middle[2]) {
     const int64_t side = r->format.side, shorter = side > LARGE ? (side * 8 + 3) / 7 : side;
-    const weft_transform middle[] = {
-        weft_transform_resize_shorter(shorter), weft_transform_centre_crop(side, side)};
+    middle[0] = weft_transform_resize_shorter(shorter);
+    middle[1] = weft_transform_centre_crop(side, side);
     weft_image_options how = {WEFT_IMAGE_OPTIONS_INIT, .transforms = middle, .transform_count = 2,
         .layout = WEFT_CHANNELS_LAST, .channels = (int)r->channels};
     memcpy(how.mean, r->format.mean, sizeof how.mean);
     memcpy(how.deviation, r->format.deviation, sizeof how.deviation);
-    return weft_load_image(context, r->image, &how, pixels, bytes);
+    return how;
 }
 
 /* Weights of torchvision hold more than inference takes: counts of batches, auxiliary classifiers. */
@@ -95,18 +102,25 @@ static weft_status load_weights(request *r, weft_graph *graph) {
     return status;
 }
 
-static weft_status run_network(request *r, weft_context *context, float *pixels, float *shares) {
+/* Probabilities (batch, classes). */
+static weft_status build_network(request *r, weft_context *context, weft_tensor **probabilities) {
     const int64_t side = r->format.side;
-    const size_t bytes = (size_t)(side * side * r->channels) * sizeof *pixels;
-    const weft_column image = {.name = "image", .rank = 3, .dims = {side, side, r->channels}, .data = pixels};
     weft_graph *const graph = weft_context_graph(context);
     weft_tensor *const x = weft_image_input(graph, "image", r->channels, side, side);
-    weft_tensor *const probabilities = weft_softmax(weft_model(x, r->model, (int64_t)r->classes, NULL), -1);
-    weft_status status = weft_graph_status(graph);
-    if (!status) status = load_image(r, context, pixels, bytes);
-    if (!status) status = load_weights(r, graph);
-    if (status) return status;
-    return weft_predict(probabilities, 1, &image, 1, shares, r->classes * sizeof *shares);
+    *probabilities = weft_softmax(weft_model(x, r->model, (int64_t)r->classes, NULL), -1);
+    const weft_status status = weft_graph_status(graph);
+    return status ? status : load_weights(r, graph);
+}
+
+static size_t numbers_of(const request *r) {
+    return (size_t)(r->format.side * r->format.side * r->channels);
+}
+
+static weft_status run_network(
+    const request *r, weft_tensor *probabilities, size_t batch, const float *pixels, float *shares) {
+    const int64_t side = r->format.side;
+    const weft_column image = {.name = "image", .rank = 3, .dims = {side, side, r->channels}, .data = pixels};
+    return weft_predict(probabilities, batch, &image, 1, shares, batch * r->classes * sizeof *shares);
 }
 
 static size_t largest(const float *shares, size_t count) {
@@ -156,30 +170,103 @@ static void show_classes(const request *r, float *shares) {
     if (json) printf("]}\n");
 }
 
-static weft_status classify(request *r) {
-    const weft_context_options opened = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .progress = show_compiling};
-    const size_t numbers = (size_t)(r->format.side * r->format.side * r->channels);
-    float *const pixels = malloc(numbers * sizeof *pixels), *const shares =
-                                                                malloc(r->classes * sizeof *shares);
-    weft_context *context = NULL;
-    weft_status status = weft_context_create(&context, &opened);
-    if (!status && (!pixels || !shares)) status = WEFT_ERROR_MEMORY;
-    if (!status) status = run_network(r, context, pixels, shares);
+static weft_status classify_image(request *r, weft_context *context, weft_tensor *probabilities) {
+    const size_t bytes = numbers_of(r) * sizeof(float);
+    float *const pixels = malloc(bytes), *const shares = malloc(r->classes * sizeof *shares);
+    weft_transform middle[2];
+    const weft_image_options how = middle_of(r, middle);
+    weft_status status = pixels && shares ? WEFT_OK : WEFT_ERROR_MEMORY;
+    if (!status) status = weft_load_image(context, r->image, &how, pixels, bytes);
+    if (!status) status = run_network(r, probabilities, 1, pixels, shares);
     if (!status) show_classes(r, shares);
-    if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
-    if (r->weights_differ)
-        fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);
-    if (status) fprintf(stderr, "\n");
-    weft_context_release(context);
     free(pixels);
     free(shares);
     return status;
 }
 
+/* ---- a folder with a subfolder for each class ---- */
+
+static weft_status judge_images(
+    const request *r, weft_loader *loader, weft_tensor *probabilities, mistakes *found) {
+    const size_t numbers = numbers_of(r);
+    float *const shares = malloc(BATCH * r->classes * sizeof *shares);
+    weft_status status = shares ? weft_loader_begin(loader, 0) : WEFT_ERROR_MEMORY;
+    for (size_t count = 1; count && !status;) {
+        const void *columns[2] = {NULL};
+        status = weft_loader_next(loader, &count, columns);
+        const float *const pixels = columns[0];
+        const int32_t *const labels = columns[1];
+        if (!status && count) status = run_network(r, probabilities, count, pixels, shares);
+        for (size_t i = 0; i < count && !status; i++)
+            if (!mistakes_add(
+                    found, labels[i], shares + i * r->classes, r->classes, pixels + i * numbers, numbers))
+                status = WEFT_ERROR_MEMORY;
+    }
+    free(shares);
+    return status;
+}
+
+/* As they were before they were normalised. */
+static void restore_pixels(const request *r, mistakes *found) {
+    for (size_t i = 0; i < found->kept * numbers_of(r); i++) {
+        const size_t c = i % (size_t)r->channels;
+        found->images[i] = found->images[i] * r->format.deviation[c] + r->format.mean[c];
+    }
+}
+
+static weft_status show_mistakes(const request *r, mistakes *found) {
+    const weft_png_options how = {WEFT_PNG_OPTIONS_INIT, .channels = r->channels, .height = r->format.side,
+        .width = r->format.side, .channels_last = true};
+    const size_t right = found->examples - found->wrong;
+    const char *const path = options[MISTAKES].text;
+    if (path && !options[JSON].text) mistakes_print(found, r->names.count ? r->names.names : NULL);
+    printf(options[JSON].text ? "{\"images\": %zu, \"right\": %zu, \"accuracy\": %.5f}\n"
+                              : "%zu images, %zu are right: accuracy %.4f\n",
+        found->examples, right, (double)right / (double)found->examples);
+    if (!path) return WEFT_OK;
+    restore_pixels(r, found);
+    return mistakes_save(found, path, how);
+}
+
+static weft_status classify_folder(request *r, weft_context *context, weft_tensor *probabilities) {
+    const weft_loader_options batches = {WEFT_LOADER_OPTIONS_INIT, .batch = BATCH};
+    weft_transform middle[2];
+    weft_image_options how = middle_of(r, middle);
+    weft_dataset *images = NULL;
+    weft_loader *loader = NULL;
+    mistakes found = {0};
+    how.classes = r->names.count ? r->names.names : NULL;
+    weft_status status = weft_dataset_open_image_folder(&images, context, r->image, &how);
+    if (!status) status = weft_loader_create(&loader, images, &batches);
+    if (!status) status = judge_images(r, loader, probabilities, &found);
+    if (!status) status = show_mistakes(r, &found);
+    mistakes_release(&found);
+    weft_loader_release(loader);
+    weft_dataset_release(images);
+    return status;
+}
+
+static weft_status classify(request *r) {
+    const weft_context_options opened = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .progress = show_compiling};
+    const bool is_folder = console_is_folder(r->image);
+    weft_context *context = NULL;
+    weft_tensor *probabilities = NULL;
+    weft_status status = weft_context_create(&context, &opened);
+    if (!status) status = build_network(r, context, &probabilities);
+    if (!status) status = (is_folder ? classify_folder : classify_image)(r, context, probabilities);
+    if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
+    if (r->weights_differ)
+        fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);
+    if (status) fprintf(stderr, "\n");
+    weft_context_release(context);
+    return status;
+}
+
 int main(int argc, char **argv) {
     command_line line = {.program = program,
-        .purpose = "Classifies a PNG or JPEG image with a trained network.",
+        .purpose = "Classifies a PNG or JPEG image with a trained network, or all images of a folder that "
+                   "has a subfolder for each\nclass.",
         .options = options,
         .option_count = OPTIONS,
         .operand_sign = "IMAGE"};

@@ -58,7 +58,7 @@ static char *read_text(const char *path) {
 static bool cut_lines(class_names *names) {
     size_t lines = 1;
     for (const char *c = names->text; *c; c++) lines += *c == '\n';
-    names->names = malloc(lines * sizeof *names->names);
+    names->names = calloc(lines + 1, sizeof *names->names);
     if (!names->names) return false;
     char *rest = names->text + (strncmp(names->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0); /* a byte order mark */
     for (size_t i = 0; i < lines; i++) {
@@ -69,6 +69,7 @@ static bool cut_lines(class_names *names) {
         *end = '\0';
         if (*names->names[i]) names->count = i + 1;
     }
+    names->names[names->count] = NULL;
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Trains a network on handwritten digits; --help tells the options. */
 #include "progress.h"
 #include "stopping.h"
+#include "wrong_answers.h"
 #include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -9,7 +10,7 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 
-enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, ANSWERS, DEVICE, JSON, OPTIONS };
+enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, ANSWERS, MISTAKES, DEVICE, JSON, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "DIR", "folder of the IDX files", WEFT_SOURCE_DATA_DIR "/digits"},
     [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "network: convolutions, or linear layers only", "cnn"},
@@ -18,6 +19,8 @@ static option options[OPTIONS] = {
     [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights and order", "0"},
     [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file for the trained weights; default none", NULL},
     [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy", "file for the predictions of the test images", NULL},
+    [MISTAKES] = {"--mistakes", OPTION_OUTPUT, "FILE.png", "picture of the worst errors, which are listed",
+        NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
@@ -69,6 +72,7 @@ int main(int argc, char **argv) {
     if ((status = weft_trainer_evaluate(trainer, test, NULL, &accuracy))) goto done;
     if (options[SAVE].text && (status = weft_weights_save(graph, options[SAVE].text))) goto done;
     if (options[ANSWERS].text && (status = save_answers(logits, test, options[ANSWERS].text))) goto done;
+    if (options[MISTAKES].text && (status = mistakes_show(logits, test, options[MISTAKES].text))) goto done;
     weft_trainer_get_info(trainer, &info);
     const char *const form =
         options[JSON].text ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f%s, "

@@ -51,6 +51,11 @@ void console_be_silent(void) {
     (void)!freopen("/dev/null", "w", stdout);
 }
 
+bool console_is_folder(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 bool console_make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }

@@ -18,6 +18,8 @@ bool console_has_colours(void);
 void console_set_variable(const char *name, const char *value);
 /* From now on nothing is printed on stdout. */
 void console_be_silent(void);
+/* Whether a folder is there. */
+bool console_is_folder(const char *path);
 /* Makes a folder, whose parent exists. It may exist, too; false: errno says why it does not. */
 bool console_make_folder(const char *path);
 

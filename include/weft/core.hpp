@@ -307,6 +307,13 @@ class names {
         class = decltype(std::string(*std::begin(std::declval<C &>())))>
     names(C &&container) : texts_(std::begin(container), std::end(container)) {}
     const std::vector<std::string> &texts() const noexcept { return texts_; }
+    /* As C takes them: pointers to the texts, and NULL at the end. */
+    std::vector<const char *> pointers() const {
+        std::vector<const char *> all;
+        for (const std::string &text : texts_) all.push_back(text.c_str());
+        all.push_back(nullptr);
+        return all;
+    }
 };
 
 namespace detail {
@@ -328,10 +335,8 @@ template <class Self, class C> class settings : public has_setters {
                     : nullptr;
     }
     const char *const *keep(const names &list) {
-        auto *const pointers = keep(std::make_shared<std::vector<const char *>>());
-        for (const std::string &text : list.texts()) pointers->push_back(keep(cstring(text)));
-        pointers->push_back(nullptr);
-        return pointers->data();
+        const names *const own = keep(std::make_shared<const names>(list));
+        return keep(std::make_shared<std::vector<const char *>>(own->pointers()))->data();
     }
     /* Copies of structs of the C API, from spans of those or of structs with setters. */
     template <class T, class S> const T *keep_list(span<const S> list) {

@@ -95,4 +95,16 @@ printf 'a "zero"\r\n1\n2\n3\n4\n5\n6\n7\n8\n9\\\n\n' >"$work/other.names"
 told=$("$classify" --weights "$weights" --model alexnet --names "$work/other.names" --top 10 --json "$image")
 case $told in *'"class": 0, "name": "a \"zero\""'*) ;; *) fail "classify --names told: $told" ;; esac
 case $told in *'"class": 9, "name": "9\\"'*) ;; *) fail "classify --names told: $told" ;; esac
+
+# A folder: how many are right, and a picture and a list of those that are wrong.
+mkdir -p "$work/images/3" "$work/images/7"
+for class in 3 7; do cp "$image" "$work/images/$class/digit.png"; done
+refused 2 "--mistakes needs a folder of images, but '$image' is none" --weights "$weights" --mistakes "$work/wrong.png" "$image"
+told=$("$classify" --weights "$weights" --model alexnet --mistakes "$work/wrong.png" "$work/images") || fail "classify failed for a folder"
+lines=$(printf '%s\n' "$told" | grep -c '^row 1, column [12]: example [12] is [37], but the answer is [0-9] with ')
+case $told in *"2 images, $((2 - lines)) are right: accuracy "*) ;; *) fail "classify told of a folder: $told" ;; esac
+[ "$lines" -ge 1 ] || fail "one image in two classes is right in both: $told"
+[ "$(head -c 4 "$work/wrong.png" | tail -c 3)" = PNG ] || fail "classify left no picture"
+told=$("$classify" --weights "$weights" --model alexnet --json "$work/images")
+[ "$told" != "${told#"{\"images\": 2, \"right\": "}" ] || fail "classify --json told of a folder: $told"
 exit $bad

@@ -209,6 +209,49 @@ static void batches_do_not_depend_on_threads(void **state) {
     weft_dataset_release(dataset);
 }
 
+static void load_half(const void *user, size_t whole, size_t *first, size_t *count) {
+    (void)user;
+    *first = whole / 2;
+    *count = whole - *first - (whole == 1);
+}
+
+/* One of several processes loads a part of each batch, and none of the last one, and mixes what it loads. */
+static void parts_of_batches_are_mixed(void **state) {
+    (void)state;
+    const weft_transform transform = weft_transform_mixup(0.4);
+    const weft_image_options options = {
+        WEFT_IMAGE_OPTIONS_INIT, .transforms = &transform, .transform_count = 1, .targets = 5};
+    const weft_loader_options loading = {WEFT_LOADER_OPTIONS_INIT, .batch = 8, .seed = 5, .threads = 3};
+    const examples e = random_examples(41, 3, 4, 5);
+    weft_dataset *const dataset = dataset_of(&e, &options);
+    weft_loader *loader = NULL;
+    size_t count = 0;
+    const void *columns[3];
+    assert_ok(wi_loader_create(&loader, dataset, &loading, load_half, NULL));
+    for (uint64_t number = 0; number < 3; number++) {
+        assert_ok(weft_loader_begin(loader, number));
+        for (size_t batch = 0; batch < 6; batch++) {
+            const wi_example draws = {.index = batch, .seed = 5, .epoch = number};
+            const float weight = (float)wi_draw_beta(&draws, 0, 0.4);
+            assert_ok(weft_loader_next(loader, &count, columns));
+            assert_int_equal(count, batch < 5 ? 8 : 1);
+            for (size_t i = 0; i < 4 && batch < 5; i++) {
+                const size_t own = batch * 8 + 4 + i, other = batch * 8 + 4 + (i + 3) % 4;
+                const float red = weight * (float)e.pixels[own * e.bytes] / 255 +
+                                  (1 - weight) * (float)e.pixels[other * e.bytes] / 255;
+                const float *const targets = (const float *)columns[2] + i * 5;
+                const float both = e.labels[own] == e.labels[other] ? 1 : weight;
+                assert_true(fabsf(((const float *)columns[0])[i * e.bytes] - red) < 1e-6f);
+                assert_true(fabsf(targets[e.labels[own]] - both) < 1e-6f);
+            }
+        }
+        assert_ok(weft_loader_next(loader, &count, columns));
+        assert_int_equal(count, 0);
+    }
+    weft_loader_release(loader);
+    weft_dataset_release(dataset);
+}
+
 /* ---- training ---- */
 
 static weft_tensor *loss_of(weft_graph *graph, int64_t side, int64_t classes, weft_tensor **logits) {
@@ -323,6 +366,7 @@ int main(void) {
         cmocka_unit_test(mixtures_follow_torchvision),
         cmocka_unit_test(weights_have_the_beta_distribution),
         cmocka_unit_test(batches_do_not_depend_on_threads),
+        cmocka_unit_test(parts_of_batches_are_mixed),
         cmocka_unit_test(a_trainer_learns_from_targets),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(a_label_out_of_range_is_an_error),
