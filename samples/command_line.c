@@ -17,8 +17,11 @@ enum {
     LOG,
     EVENTS,
     PAGE,
+    COMMON_OPTIONS,
+    SHARDS = COMMON_OPTIONS,
+    DISTRIBUTED,
     TRAINER_OPTIONS,
-    TRACE = TRAINER_OPTIONS,
+    TRACE = COMMON_OPTIONS,
     PICTURES,
     LOOP_OPTIONS
 };
@@ -41,6 +44,10 @@ static option by_trainer[TRAINER_OPTIONS] = {
     [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "CSV file for the loss and accuracy of each epoch", NULL},
     [EVENTS] = EVENTS_OPTION,
     [PAGE] = PAGE_OPTION,
+    [SHARDS] = {"--gradient-shards", OPTION_COUNT, "N", "parts of a batch whose gradients are added up",
+        NULL},
+    [DISTRIBUTED] = {"--distributed", OPTION_FLAG, NULL,
+        "trains with all processes of mpirun or srun; default under mpirun", NULL},
 };
 static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
@@ -63,7 +70,8 @@ static option *training_of(const command_line *line) {
 
 static size_t training_count(const command_line *line) {
     if (!training_of(line)) return 0;
-    return line->draws ? LOOP_OPTIONS : line->traces ? PICTURES : TRAINER_OPTIONS;
+    if (line->trains) return TRAINER_OPTIONS;
+    return line->draws ? LOOP_OPTIONS : line->traces ? PICTURES : COMMON_OPTIONS;
 }
 
 /* ---- help ---- */
@@ -202,6 +210,23 @@ static bool take_words(command_line *line, int argc, char **argv) {
     return !line->operand_sign || line->operand || refuse(line, line->operand_sign, "is missing");
 }
 
+/* Trainers join the job of MPI's launcher if the line says so, or if the launcher has started several processes. All processes but the first
+ * are silent. */
+static void join_job(bool asked) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *const size = getenv(sizes[i]);
+        asked = asked || (size && atoi(size) > 1);
+    }
+    if (!asked) return;
+    console_set_variable("WEFT_DISTRIBUTED", "mpi");
+    for (size_t i = 0; i < 3; i++) {
+        const char *const rank = getenv(ranks[i]);
+        if (rank && atoi(rank) > 0) console_be_silent();
+    }
+}
+
 static bool take_training(command_line *line) {
     const option *const training = training_of(line);
     if (!training) return true;
@@ -212,6 +237,10 @@ static bool take_training(command_line *line) {
     line->csv_log = training[LOG].text;
     line->events = training[EVENTS].text;
     line->html = training[PAGE].text;
+    if (line->trains) {
+        line->gradient_shards = option_count_of(&training[SHARDS]);
+        join_job(training[DISTRIBUTED].text != NULL);
+    }
     if (line->traces) line->trace = training[TRACE].text;
     if (line->draws) line->pictures = training[PICTURES].text;
     return line->checkpoint || !line->resume ||
@@ -234,6 +263,7 @@ void command_line_apply(const command_line *line, weft_trainer_options *options)
     options->command = line->command;
     options->checkpoint = line->checkpoint;
     options->checkpoint_every = line->checkpoint_every;
+    options->gradient_shards = line->gradient_shards;
 }
 
 /* Hours of work are not lost for a folder that is not there. */

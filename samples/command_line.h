@@ -47,6 +47,7 @@ typedef struct command_line {
     const char *csv_log;       /* the file; NULL: not given */
     const char *events, *html; /* folder and file of weft_events; NULL: not given */
     char command[512];         /* all words of the command line, as far as there is room */
+    size_t gradient_shards;    /* 0: not given */
     const char *trace;         /* the folder; NULL: not given */
     const char *pictures;      /* the folder; NULL: not given */
 } command_line;

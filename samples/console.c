@@ -1,6 +1,7 @@
 /* See console.h. */
 #include "console.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -40,6 +41,14 @@ bool console_is_utf8(void) {
 bool console_has_colours(void) {
     const char *const refused = getenv("NO_COLOR");
     return console_is_terminal() && !(refused && *refused);
+}
+
+void console_set_variable(const char *name, const char *value) {
+    setenv(name, value, 1);
+}
+
+void console_be_silent(void) {
+    (void)!freopen("/dev/null", "w", stdout);
 }
 
 bool console_is_folder(const char *path) {

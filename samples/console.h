@@ -14,6 +14,10 @@ int console_width(void);
 bool console_is_utf8(void);
 /* Whether colours are welcome: on a terminal, unless the user has set NO_COLOR (no-color.org). */
 bool console_has_colours(void);
+/* Sets a variable of the environment, for this process. */
+void console_set_variable(const char *name, const char *value);
+/* From now on nothing is printed on stdout. */
+void console_be_silent(void);
 /* Whether a folder is there. */
 bool console_is_folder(const char *path);
 /* Makes a folder, whose parent exists. It may exist, too; false: errno says why it does not. */
