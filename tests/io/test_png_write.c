@@ -73,7 +73,7 @@ static unpacked unpack(const char *file, size_t bytes) {
 /* What the library's own decoder, if it was built, makes of the file: RGB of the same pixels. */
 static void check_by_decoder(const char *file, size_t bytes, const unpacked *image) {
 #ifdef WEFT_WITH_PNG
-    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    wi_picture picture = {.pixels = NULL};
     assert_ok(wi_picture_decode(&picture, "x.png", file, bytes, 1 << 26));
     assert_int_equal(picture.height, image->height);
     assert_int_equal(picture.width, image->width);
