@@ -50,6 +50,7 @@ static void describe(const weft_trainer *trainer, const weft_dataset *dataset, w
     const wi_device *const device = wi_context_device(trainer->context);
     wi_text_append(text, "version of Weft: %s\ndevice: %s\ndriver: %s\n", weft_version(), device->info.name,
         device->info.driver);
+    wi_text_append(text, "work units: %zu\n", (size_t)device->profile.units);
     wi_text_append(text, "batch: %zu\ngradient shards: %zu\nepochs: %zu\nseed: %" PRIu64 "\n", o->batch,
         trainer->divided_by.count, o->epochs, o->seed);
     wi_text_append(text, "optimizer: kind %d, rate %g, weight decay %g, clip norm %g, accumulate %u\n",
