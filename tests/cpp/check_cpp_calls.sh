@@ -1,12 +1,12 @@
 #!/bin/sh
 # Each function and macro of C can be reached from weft.hpp: its code, without comments, calls the function, or defines a
-# function of the macro's name. Usage: check_cpp_calls.sh ROOT
-# test: @source@
+# function of the macro's name. Usage: check_cpp_calls.sh ROOT GENERATED
+# test: @source@ @build@/generated/include
 set -eu
 root=$1
 code=$(mktemp)
 trap 'rm -f "$code"' EXIT
-awk -f "$root/cmake/write_calls.awk" "$root"/include/weft/*.h | cat - "$root"/include/weft/*.hpp |
+cat "$2/weft/calls.hpp" "$root"/include/weft/*.hpp |
     awk '{ text = text $0 "\n" } END {
         while ((begin = index(text, "/*")) > 0) {
             end = index(substr(text, begin), "*/")

@@ -1,11 +1,10 @@
 #!/bin/sh
-# The first program of docs/cpp.md is samples/cpp/cpp_digits.cpp, and every block of C++ compiles. Usage: check_cpp_page.sh ROOT WORK_DIR CXX
-# test: @source@ @folder@ @cxx@
+# The first program of docs/cpp.md is samples/cpp/cpp_digits.cpp, and every block of C++ compiles. Usage: check_cpp_page.sh ROOT GENERATED WORK_DIR CXX
+# test: @source@ @build@/generated/include @folder@ @cxx@
 set -eu
-root=$1 work=$2 cxx=$3
+root=$1 generated=$2 work=$3 cxx=$4
 rm -rf "$work"
-mkdir -p "$work/weft"
-awk -f "$root/cmake/write_calls.awk" "$root"/include/weft/*.h >"$work/weft/calls.hpp"
+mkdir -p "$work"
 awk -v work="$work" '/^```cpp$/ { file = work "/block" ++count ".cpp"; next } /^```/ { file = "" } file { print > file }' "$root/docs/cpp.md"
 sed 1d "$root/samples/cpp/cpp_digits.cpp" | cmp - "$work/block1.cpp"
 # The other blocks are statements with the objects of a program.
@@ -19,5 +18,5 @@ for block in "$work"/block*.cpp; do
         cat "$block"
         echo '}'
     } >"$work/whole.cpp"
-    "$cxx" -std=c++17 -Wall -Wextra -Wno-unused -Werror -fsyntax-only -I "$root/include" -I "$work" "$work/whole.cpp"
+    "$cxx" -std=c++17 -Wall -Wextra -Wno-unused -Werror -fsyntax-only -I "$root/include" -I "$generated" "$work/whole.cpp"
 done

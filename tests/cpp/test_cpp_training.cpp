@@ -3,6 +3,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+#if __cplusplus >= 202002L
+#include <span>
+static_assert(std::is_convertible_v<std::span<const float>, weft::span<const float>>);
+static_assert(std::is_convertible_v<std::span<float, 3>, weft::memory>);
+static_assert(!std::is_convertible_v<std::span<const float>, weft::memory>);
+#endif
+static_assert(!std::is_convertible_v<const std::vector<float> &, weft::span<float>>);
+static_assert(!std::is_convertible_v<const std::vector<float> &, weft::memory>);
+static_assert(!std::is_constructible_v<bool, weft::tensor>);
+static_assert(!std::is_copy_constructible_v<weft::loader> && std::is_copy_constructible_v<weft::plan>);
+static_assert(!std::is_convertible_v<bool, weft::axes> && std::is_convertible_v<short, weft::axes>);
 
 enum { EXAMPLES = 64 };
 
