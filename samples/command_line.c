@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEANING_COLUMN = 22, LONGEST_PATH = 4096 };
+enum { MEANING_COLUMN = 26, LINE_WIDTH = 80, LONGEST_PATH = 4096 };
 
 /* The options of every program that trains. */
 enum {
@@ -81,9 +81,15 @@ static void show_options(const option *options, size_t count) {
         const option *const o = &options[i];
         const char *const sign = o->sign ? o->sign : "";
         const int room = MEANING_COLUMN - (int)strlen(o->name) - 1;
-        const bool is_long = (int)strlen(sign) > room;
-        printf("  %s %-*s%s%*s%s", o->name, room, sign, is_long ? "\n" : "", is_long ? MEANING_COLUMN + 2 : 0,
-            "", o->meaning);
+        /* Beside a long sign, if there is room, or else in the next line. */
+        const int used =
+            (int)(strlen(o->name) + strlen(sign) + strlen(o->meaning) + (o->text ? strlen(o->text) : 0));
+        const bool is_long = (int)strlen(sign) > room, is_below = is_long && used + 16 > LINE_WIDTH;
+        printf("  %s %-*s%s%*s%s", o->name, room, sign,
+            is_below  ? "\n"
+            : is_long ? "  "
+                      : "",
+            is_below ? MEANING_COLUMN + 2 : 0, "", o->meaning);
         if (o->kind != OPTION_FLAG && o->text) printf("; default %s", o->text);
         printf("\n");
     }
