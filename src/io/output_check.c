@@ -49,11 +49,13 @@ weft_status wi_folder_output_check(const char *folder) {
 }
 
 bool wi_is_in_new_folder(const char *path, const char *folder) {
-    const size_t length = folder ? strlen(folder) : 0;
+    char own[MOST_PATH];
+    const char *name = NULL;
     wi_path_info info;
     bool missing = false;
-    if (!length || strncmp(path, folder, length) != 0) return false;
-    const char *const rest = path + length + (folder[length - 1] != '/');
-    if (rest[-1] != '/' || strchr(rest, '/')) return false;
-    return wi_path_look(&info, folder, &missing) != WEFT_OK && missing;
+    if (!folder || strlen(path) >= sizeof own) return false;
+    wi_path_split(path, own, sizeof own, &name);
+    const size_t length = strlen(own);
+    if (strncmp(folder, own, length) != 0 || (folder[length] != '/' && folder[length] != '\0')) return false;
+    return wi_path_look(&info, own, &missing) != WEFT_OK && missing;
 }

@@ -9,7 +9,7 @@ weft_status wi_line_output_check(const char *path);
 /* Tests whether files can be written to the folder, or the folder can be created; changes nothing. Error:
  * WEFT_ERROR_FILE. */
 weft_status wi_folder_output_check(const char *folder);
-/* Is the file directly in this folder, and does the folder not exist yet? folder may be NULL. */
+/* Is the file in a folder that does not exist yet, and that is this folder or above it? folder may be NULL. */
 bool wi_is_in_new_folder(const char *path, const char *folder);
 
 #endif

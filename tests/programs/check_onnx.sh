@@ -92,11 +92,12 @@ fails "has the shape (10, 4), but the input has the shape (4, 10)" run $file --i
 fails "cannot open" run $file --input "$x=$work/none.npy"
 
 says "epoch 50/50" train $file --input "$x=$work/x.npy" --target "$y=$work/zeros.npy" --loss mse --epochs 50 --rate 0.05 \
-    --output "$work/trained.onnx" --weights "$work/trained.safetensors"
+    --output "$work/trained.onnx" --weights "$work/trained.safetensors" --events "$work/events" --html "$work/page.html"
 first=$(printf '%s\n' "$got" | sed -n 's/^epoch  1\/50  loss \([^ ]*\).*/\1/p')
 last=$(printf '%s\n' "$got" | sed -n 's/^epoch 50\/50  loss \([^ ]*\).*/\1/p')
 awk "BEGIN { exit !($last < 0.1 * $first) }" || { echo "the loss $first became $last"; bad=1; }
 [ -s "$work/trained.safetensors" ] || { echo "there are no weights"; bad=1; }
+[ -s "$work/page.html" ] && ls "$work"/events/events.out.tfevents.* >/dev/null || { echo "there are no events, or no page"; bad=1; }
 says "with 88 numbers" info "$work/trained.onnx"
 says "epoch 1/1" train $file --input "$x=$work/x.npy" --target "$y=$work/classes.npy" --batch 4
 fails "--target" train $file --input "$x=$work/x.npy"

@@ -66,12 +66,15 @@ static float scalar(const event_records *file, const char *tag, size_t index, si
 }
 
 static void epochs_have_the_values_of_their_callbacks(void **state) {
-    const char *const folder = scratch_path(*state, "runs/epochs");
+    char folder[PATH_ROOM], page[PATH_ROOM]; /* both in a folder that the run creates */
     training t;
-    begin(&t, test_context(), (weft_trainer_options){.events = folder, .histogram_epochs = 2});
+    snprintf(folder, sizeof folder, "%s", scratch_path(*state, "runs/epochs"));
+    snprintf(page, sizeof page, "%s", scratch_path(*state, "runs/epochs.html"));
+    begin(&t, test_context(), (weft_trainer_options){.events = folder, .html = page, .histogram_epochs = 2});
     assert_null(weft_trainer_events(t.trainer));
     assert_ok(weft_trainer_run(t.trainer, t.data));
     assert_non_null(weft_trainer_events(t.trainer));
+    assert_true(wi_file_exists(page));
     event_records file = read_only_file(folder); /* a run has written everything when it ends */
     for (size_t i = 0; i < EPOCHS; i++) {
         const size_t step = (i + 1) * STEPS;
