@@ -94,7 +94,7 @@ function write_setter(struct, of, j,   type, name, next_name, base, bare, copies
     if (name ~ /\[/ && type !~ /\*/) {
         say_rank = bare == "dims" ? "\n        this->c_.rank = static_cast<int>(list.size());" : \
                    next_name ~ /_count$/ ? "\n        this->c_." next_name " = list.size();" : ""
-        setter(of, bare, "span<const " type "> list", "this->fill(this->c_." bare ", list);" say_rank, note)
+        setter(of, bare, "span<const " type "> list", "this->fill_array(this->c_." bare ", list);" say_rank, note)
     } else if (type == "const int64_t *" && name == "dims") {
         setter(of, name, "span<const " base "> list", "this->c_.dims = this->template keep_list<" base ">(list);\n" \
                "        this->c_.rank = static_cast<int>(list.size());", note)

@@ -357,7 +357,7 @@ template <class Self, class C> class settings : public has_setters {
         auto *const own = lifetime<mutable_type>::retain(const_cast<mutable_type *>(object));
         return keep(std::shared_ptr<mutable_type>(own, lifetime<mutable_type>::release));
     }
-    template <class T, std::size_t n> void fill(T (&array)[n], span<const T> list) {
+    template <class T, std::size_t n> void fill_array(T (&array)[n], span<const T> list) {
         if (list.size() > n) throw error(WEFT_ERROR_ARGUMENT, "a list of an option is too long");
         std::fill(std::copy(list.begin(), list.end(), array), array + n, T());
     }
