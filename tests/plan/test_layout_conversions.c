@@ -258,10 +258,37 @@ static void test_groups_of_reshape(void **state) {
     weft_graph_release(graph);
 }
 
+/* Channels that a user shuffles, by reshapes and a permute, stay the last in memory, forward and backward: each way is one copy. */
+static void test_shuffle_stays_last(void **state) {
+    (void)state;
+    enum { GROUPS = 2, CHANNELS = GROUPS * C, SIZE = BATCH * CHANNELS * H * W };
+    static float values[SIZE], got[2][SIZE];
+    weft_graph *const graph = test_graph();
+    weft_tensor *const lying = image_input(graph, "x", H, W, CHANNELS), *const x = weft_channels_first(lying);
+    weft_tensor *const apart = weft_permute(weft_reshape(x, WEFT_BATCH, GROUPS, C, H, W), 0, 2, 1, 3, 4);
+    weft_tensor *const y = weft_channels_last(weft_reshape(apart, WEFT_BATCH, CHANNELS, H, W));
+    weft_tensor *const loss = weft_sum(weft_mul(y, weft_stop_gradient(y)));
+    weft_tensor *const outputs[] = {y, weft_gradient(loss, lying)};
+    weft_plan *const plan = plan_of(outputs, 2);
+    assert_int_equal(info_of(plan).conversions, 2);
+    for (int i = 0; i < SIZE; i++) values[i] = (float)i;
+    assert_weft_ok(weft_plan_write(plan, lying, values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    for (int k = 0; k < 2; k++) assert_weft_ok(weft_plan_read(plan, outputs[k], got[k], sizeof got[k]));
+    for (int i = 0; i < SIZE; i++) {
+        const int channel = i % CHANNELS, from = channel % GROUPS * C + channel / GROUPS;
+        assert_true(got[0][i] == values[i - channel + from]);
+        assert_true(got[1][i] == values[i]);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tower_moves_nothing),
         cmocka_unit_test(test_edges), cmocka_unit_test(test_conversion_is_named),
         cmocka_unit_test(test_join_copies_nothing), cmocka_unit_test(test_convolution_converts_once),
-        cmocka_unit_test(test_permutes_of_users), cmocka_unit_test(test_groups_of_reshape)};
+        cmocka_unit_test(test_permutes_of_users), cmocka_unit_test(test_groups_of_reshape),
+        cmocka_unit_test(test_shuffle_stays_last)};
     return test_finish(cmocka_run_group_tests_name("layout_conversions", tests, NULL, NULL));
 }

@@ -1,6 +1,7 @@
 /* The rules of reshape, expand and concat. */
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
+#include <string.h>
 
 /* ---- reshape ---- */
 
@@ -9,57 +10,81 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
 }
 
-/* Writes the memory axis of the first axis of the run. False: the axes of the run are not adjacent in memory order. */
-static bool run_in_memory(
-    const wi_reshape_run *r, const wi_extent *x, const wi_memory_order *order, int *first) {
-    const wi_memory_order inverse = wi_inverse_order(order->rank, order->axes);
-    int last = -1;
-    for (int k = r->i; k < r->i_end; k++) {
-        if (wi_size_is(x->dims[k], 1)) continue;
-        const int here = order->axes[k];
-        if (last < 0) *first = here;
-        if (last >= here) return false;
-        for (int m = last + 1; last >= 0 && m < here; m++) {
-            if (!wi_size_is(x->dims[inverse.axes[m]], 1)) return false;
-        }
-        last = here;
+/* A group of axes that the reshape merges and splits: axes [x, x_end) of the input, [y, y_end) of the result. */
+typedef struct group {
+    int x, x_end, y, y_end;
+    int place; /* in memory, of its first axis that is not of size 1 */
+} group;
+
+/* Writes the groups in the order of their places, and returns their number. Axes of size 1 belong to the group behind them. */
+static int groups_of(
+    group *groups, const weft_tensor *x, const wi_memory_order *order, const wi_shape *shape) {
+    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
+    wi_reshape_run r = {0};
+    int count = 0, x_end = 0, y_end = 0;
+    while (wi_reshape_next_run(&r, &from, &to)) {
+        const group own = {x_end, r.i_end, y_end, r.j_end, order->axes[r.i]};
+        x_end = r.i_end;
+        y_end = r.j_end;
+        groups[count++] = own;
     }
-    return last >= 0;
+    if (count == 0) return 0;
+    groups[count - 1].x_end = x->shape.rank;
+    groups[count - 1].y_end = shape->rank;
+    for (int i = 1; i < count; i++) {
+        const group own = groups[i];
+        int k = i;
+        for (; k > 0 && groups[k - 1].place > own.place; k--) groups[k] = groups[k - 1];
+        groups[k] = own;
+    }
+    return count;
 }
 
-/* x is a view of memory in another order. If the axes of each group that the reshape merges or splits are adjacent in memory, the
- * rule reshapes the memory and returns a view of it: from (N, C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). */
+/* The memory order of x, an image of y's input. If the user has permuted a view of memory, x is a permute of the memory itself. */
+static wi_memory_order order_beneath(
+    const wi_rewrite *rewrite, const weft_tensor *y, const weft_tensor *x, bool *is_user) {
+    const weft_tensor *const input = y->inputs[0];
+    wi_memory_order order = wi_memory_order_of(x);
+    *is_user = order.rank == 0;
+    if (!*is_user || x->op != &wi_op_permute || input->op != &wi_op_permute) return order;
+    const wi_rewritten *const known = wi_rewrite_known(rewrite, input->inputs[0]);
+    if (!known || !known->image || wi_memory_order_of(known->image).rank == 0 ||
+        known->image->inputs[0] != x->inputs[0])
+        return order;
+    order.rank = x->shape.rank;
+    memcpy(order.axes, x->attributes->permute.axes, sizeof order.axes);
+    return order;
+}
+
+/* x is a view of memory in another order. The rule reshapes the memory and returns a view of it: from (N, C, H, W) over (N, H, W, C) to
+ * (N, C, HW) over (N, HW, C). If the axes of a group are not adjacent in memory, they are first moved to the place of the group's first
+ * axis, unless the result would then have the usual order: channels that are shuffled stay the last in memory. */
 static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
     const weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
-    const wi_memory_order order = wi_memory_order_of(x);
+    bool is_user;
+    const wi_memory_order order = order_beneath(rewrite, y, x, &is_user);
     if (order.rank == 0) return NULL;
-    weft_tensor *memory = x->inputs[0];
+    weft_tensor *const memory = x->inputs[0];
     if (!wi_memory_order_moves(&memory->shape, order.axes))
-        return weft_reshape_shape(memory, shape->rank, shape->dims);
-    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
-    int begins[WEFT_MAX_RANK] = {0},
-        ends[WEFT_MAX_RANK] = {0}; /* axes of the result, for each axis of memory */
-    int next = 0, first = 0;
-    wi_reshape_run r = {0};
-    while (wi_reshape_next_run(&r, &from, &to)) {
-        if (!run_in_memory(&r, &from, &order, &first)) return NULL;
-        begins[first] = next; /* axes of size 1 go with the axes behind them */
-        ends[first] = next = r.j_end;
-    }
-    ends[first] = shape->rank;
+        return is_user ? NULL : weft_reshape_shape(memory, shape->rank, shape->dims);
+    group groups[WEFT_MAX_RANK];
+    const int count = groups_of(groups, x, &order, shape);
     wi_shape stored = {.rank = shape->rank};
-    int8_t axes[WEFT_MAX_RANK];
-    int place = 0;
-    for (int i = 0; i < order.rank; i++) {
-        for (int j = begins[i]; j < ends[i]; j++) {
-            stored.dims[place] = shape->dims[j];
-            axes[j] = (int8_t)place++;
+    int8_t moved[WEFT_MAX_RANK], axes[WEFT_MAX_RANK];
+    int from = 0, to = 0;
+    for (int g = 0; g < count; g++) {
+        for (int i = groups[g].x; i < groups[g].x_end; i++) moved[from++] = order.axes[i];
+        for (int j = groups[g].y; j < groups[g].y_end; j++) {
+            stored.dims[to] = shape->dims[j];
+            axes[j] = (int8_t)to++;
         }
     }
+    const bool moves = wi_memory_order_moves(&memory->shape, moved);
+    if (count == 0 || (moves ? !wi_memory_order_moves(&stored, axes) : is_user)) return NULL;
     return wi_permute_through(
-        weft_reshape_shape(memory, stored.rank, stored.dims), axes, WI_FROM_MEMORY_ORDER);
+        weft_reshape_shape(wi_permute_through(memory, moved, WI_TO_MEMORY_ORDER), stored.rank, stored.dims),
+        axes, WI_FROM_MEMORY_ORDER);
 }
 
 static weft_tensor *reshape_of_reshape(

@@ -4,6 +4,7 @@
  * contiguous to each other, so that most maps have a single dimension. A generator that depends on the index (a coordinate, random
  * numbers) is an operand whose "address" is the number it depends on. */
 #include "plan/layout/loops.h"
+#include "cl/opened_device.h"
 #include <string.h>
 
 /* ---- merging dimensions ---- */
@@ -110,6 +111,35 @@ static void interchange_short_rows(wi_loop *loop) {
     move_to_last(loop, kept);
 }
 
+/* The operands that are contiguous along the dimension; -1: lanes may not walk along it. */
+static int contiguous_along(const wi_loop *loop, int dimension) {
+    int count = 0;
+    if (loop->space.dims[dimension].general < 16 || !lanes_may_walk(loop, dimension)) return -1;
+    for (int i = 0; i < loop->operand_count; i++)
+        count += wi_size_is(loop->operands[i].layout.strides[dimension], 1);
+    return count;
+}
+
+/* In class cpu a map whose rows fill less than half of a vector walks along another dimension, if operands are contiguous there: the three
+ * channels of an image that changes its memory order, or two halves of channels that are shuffled. */
+static void interchange_short_map(const wi_loops *loops, wi_loop *loop) {
+    enum { SHORT = 8 };
+    const wi_space *const space = &loop->space;
+    const int last = space->rank - 1;
+    const wi_device *const device = wi_step_device(loops->partition, loop->step);
+    if (device->profile.device_class != WEFT_CLASS_CPU || loop->step->reduced ||
+        space->dims[last].general > SHORT || !has_many_rows(space))
+        return;
+    for (int i = 0; i < loop->operand_count; i++)
+        if (loop->operands[i].value < 0) return; /* a generator */
+    int best = -1, most = 0;
+    for (int d = 0; d < last; d++) {
+        const int count = contiguous_along(loop, d);
+        if (count > most) most = count, best = d;
+    }
+    if (best >= 0) move_to_last(loop, best);
+}
+
 /* The space of a product is (batch, row, column), of a sum by segments (table row, segment, dimensions of the source). */
 static void product_space(wi_loop *loop) {
     const wi_step *step = loop->step;
@@ -145,7 +175,7 @@ static weft_status check_space(const wi_space *space) {
     return WEFT_OK;
 }
 
-static weft_status make_space(wi_loop *loop, bool plain) {
+static weft_status make_space(const wi_loops *loops, wi_loop *loop) {
     if (loop->step->kind == WI_STEP_PRODUCT) {
         product_space(loop);
         return WEFT_OK;
@@ -154,7 +184,10 @@ static weft_status make_space(wi_loop *loop, bool plain) {
     if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
     merge_space(loop);
     if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
-    if (!plain) interchange_short_rows(loop);
+    if (!loops->partition->request->plain) {
+        interchange_short_rows(loop);
+        interchange_short_map(loops, loop);
+    }
     return check_space(&loop->space);
 }
 
@@ -175,7 +208,7 @@ weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     *loop = (wi_loop){.step = step, .operands = loops->room, .staged = -1, .staging = -1};
     WI_TRY(wi_find_operands(loops->partition, loop));
     WI_TRY(keep_operands(loops, loop));
-    WI_TRY(make_space(loop, loops->partition->request->plain));
+    WI_TRY(make_space(loops, loop));
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     wi_count_sweeps(loops, loop);
     wi_find_staged(loops, loop);
