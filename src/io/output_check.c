@@ -53,7 +53,9 @@ bool wi_is_in_new_folder(const char *path, const char *folder) {
     wi_path_info info;
     bool missing = false;
     if (!length || strncmp(path, folder, length) != 0) return false;
-    const char *const rest = path + length + (folder[length - 1] != '/');
-    if (rest[-1] != '/' || strchr(rest, '/')) return false;
+    const char *rest = path + length + !wi_is_separator(folder[length - 1]);
+    if (!wi_is_separator(rest[-1])) return false;
+    while (*rest && !wi_is_separator(*rest)) rest++;
+    if (*rest) return false;
     return wi_path_look(&info, folder, &missing) != WEFT_OK && missing;
 }
