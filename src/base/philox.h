@@ -8,6 +8,8 @@
 #define WI_PHILOX_H
 
 #include "base/portable_math.h"
+#include <stdint.h>
+#include <string.h>
 
 /* Replaces the counter by its four random words; the seed is the key. */
 static inline void wi_philox(uint32_t counter[4], uint64_t seed) {

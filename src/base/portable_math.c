@@ -2,7 +2,9 @@
  * sum of two doubles (T. J. Dekker, A floating-point technique for extending the available precision, 1971). */
 #include "base/portable_math.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_FACTORS = 8 };
 
@@ -109,4 +111,19 @@ double wi_math_cos(double x) {
         sum = 1 + sum;
     }
     return phase == 1 || phase == 2 ? -sum : sum;
+}
+
+/* The product of two floats is exact in double. The sum is rounded to odd, so that rounding it to float gives what
+ * rounding the exact sum would (S. Boldo, G. Melquiond, Emulation of FMA and correctly rounded sums, 2008). */
+float wi_fmaf(float x, float y, float z) {
+    const double product = (double)x * (double)y, sum = product + (double)z;
+    const double of_z = sum - product;
+    const double error = (product - (sum - of_z)) + ((double)z - of_z);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (error == 0 || bits & 1 || !(error == error)) return (float)sum;
+    bits = (error > 0) == (sum > 0) ? bits + 1 : bits - 1;
+    double odd;
+    memcpy(&odd, &bits, sizeof odd);
+    return (float)odd;
 }
