@@ -24,7 +24,7 @@ set(OpenCL_INCLUDE_DIR ${WEFT_WINDOWS_LIBRARIES}/include CACHE PATH "headers of 
 set(OpenCL_LIBRARY ${WEFT_WINDOWS_LIBRARIES}/lib/libOpenCL.dll.a CACHE FILEPATH "import library of OpenCL.dll")
 set(ZLIB_LIBRARY /usr/${triple}/lib/libz.a CACHE FILEPATH "zlib for Windows, from libz-mingw-w64-dev")
 # The tests and the programs that write documents run under Wine.
-find_program(WINE NAMES wine64 wine /usr/lib/wine/wine64)
+find_program(WINE NAMES wine64 wine PATHS /usr/lib/wine)
 if(WINE)
   set(CMAKE_CROSSCOMPILING_EMULATOR ${WINE})
 endif()
