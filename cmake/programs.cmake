@@ -2,10 +2,17 @@
 # The samples see the public headers only; the command may use what is inside the library.
 
 # Samples have numbers; the files without one are what samples and programs share.
-add_library(sample_support STATIC samples/command_line.c samples/console.c samples/wrong_answers.c samples/progress.c samples/progress_text.c
+set(console samples/console_posix.c)
+if(WIN32)
+  set(console samples/console_windows.c)
+endif()
+add_library(sample_support STATIC samples/command_line.c ${console} samples/wrong_answers.c samples/progress.c samples/progress_text.c
                                   samples/stopping.c samples/trace.c samples/training_loop.c)
 target_include_directories(sample_support PUBLIC samples)
 target_link_libraries(sample_support PUBLIC weft_static m)
+if(WIN32) # console_windows.c: main gets UTF-8; threads and main have stacks of 8 MB, as on Linux
+  target_link_options(sample_support PUBLIC -municode LINKER:--stack,8388608)
+endif()
 file(GLOB sample_files CONFIGURE_DEPENDS samples/[0-9]*.c)
 set(samples "")
 foreach(file IN LISTS sample_files)
@@ -37,14 +44,15 @@ foreach(name IN LISTS programs)
 endforeach()
 
 file(GLOB command_files CONFIGURE_DEPENDS tools/*.c)
+list(FILTER command_files EXCLUDE REGEX "_${other_system}[.]c$")
 if(NOT onnx_found) # then the command says that it was built without ONNX
   list(FILTER command_files EXCLUDE REGEX "/onnx_(check|info|network|options|results|run|train)[.]c$")
 endif()
 if(command_files)
-  add_executable(weft_command ${command_files} samples/console.c samples/progress.c samples/progress_text.c)
+  add_executable(weft_command ${command_files})
   set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)
   target_include_directories(weft_command PRIVATE src tools samples ${UTHASH_INCLUDE_DIR})
-  target_link_libraries(weft_command PRIVATE weft_workloads weft_static ${dependencies})
+  target_link_libraries(weft_command PRIVATE sample_support weft_workloads weft_static ${dependencies})
   if(WEFT_INSTALL)
     install(TARGETS weft_command)
   endif()

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096, BATCH = 32 };
 enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, MISTAKES, DEVICE, JSON, OPTIONS };
@@ -49,7 +48,7 @@ static bool read_names(class_names *names) {
     char beside[PATH_ROOM];
     if (options[NAMES].text) return class_names_read(names, program, options[NAMES].text);
     if (!class_names_path(beside, sizeof beside, program, options[WEIGHTS].text)) return false;
-    return access(beside, F_OK) != 0 || class_names_read(names, program, beside);
+    return !console_can_read(beside) || class_names_read(names, program, beside);
 }
 
 static bool count_classes(request *r) {

@@ -1,5 +1,6 @@
 /* See image_network.h. */
 #include "image_network.h"
+#include "console.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ image_format image_format_of(const char *model) {
 
 /* The file's text with a NUL behind it; NULL, with errno: it cannot be read. */
 static char *read_text(const char *path) {
-    FILE *const file = fopen(path, "rb");
+    FILE *const file = console_open(path, "rb");
     if (!file) return NULL;
     size_t used = 0, capacity = 4096;
     char *text = malloc(capacity);
@@ -94,7 +95,7 @@ void class_names_release(class_names *names) {
 
 bool class_names_write(
     const weft_dataset *dataset, size_t column, size_t classes, const char *program, const char *path) {
-    FILE *const file = fopen(path, "w");
+    FILE *const file = console_open(path, "wb");
     bool good = file != NULL;
     for (size_t i = 0; good && i < classes; i++) {
         const char *const name = weft_dataset_category(dataset, column, (int32_t)i);

@@ -2,6 +2,7 @@
  * Weft, enlarged to 32 x 32 and coloured grey. The weights and the classes' names are saved after each epoch,
  * for `classify`. */
 #include "command_line.h"
+#include "console.h"
 #include "image_network.h"
 #include "json_text.h"
 #include "progress.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
@@ -86,7 +86,7 @@ static weft_image_options image_options(const weft_transform *transforms, size_t
 static bool has_file(const char *folder, const char *name) {
     char path[PATH_ROOM];
     const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+    return length > 0 && (size_t)length < sizeof path && console_can_read(path);
 }
 
 static weft_status open_cifar(run *r, const char *folder) {

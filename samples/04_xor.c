@@ -1,10 +1,10 @@
 /* Learns XOR with two layers, written out without a trainer: a plan whose outputs are the loss and the update
  * of all parameters, run again and again. A checkpoint of the graph has all that the loop needs to go on, and
  * the number of the step beside it. Then weft_predict asks the network. */
+#include "console.h"
 #include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
-#include <unistd.h>
 
 enum { STEPS = 400, SHOWN = 100 };
 
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const checkpoint = line.checkpoint;
-    FILE *const log = line.csv_log ? fopen(line.csv_log, line.resume ? "a" : "w") : NULL;
+    FILE *const log = line.csv_log ? console_open(line.csv_log, line.resume ? "ab" : "wb") : NULL;
     if (log && !line.resume) fprintf(log, "step,loss\n");
     const int32_t every = (int32_t)line.checkpoint_every.steps;
     if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     if ((status = weft_plan_create(&plan, outputs, 1 + updates, &planned)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, x, inputs, sizeof inputs)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, target, targets, sizeof targets)) != WEFT_OK) goto done;
-    if (line.resume && access(checkpoint, F_OK) == 0) {
+    if (line.resume && console_can_read(checkpoint)) {
         if ((status = weft_checkpoint_load(graph, checkpoint, &extra, 1)) != WEFT_OK) goto done;
         printf("continuing after step %d\n", (int)step);
     }

@@ -1,4 +1,5 @@
 /* Trains a network on handwritten digits; --help tells the options. */
+#include "console.h"
 #include "progress.h"
 #include "stopping.h"
 #include "wrong_answers.h"

@@ -1,10 +1,10 @@
 /* Trains on a CSV table. One column says the kind of a fruit, the others are its measures. A fifth of the rows is kept
  * for validation; training stops when F1 no longer rises, and the best weights come back. */
+#include "console.h"
 #include "progress.h"
 #include "stopping.h"
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <weft/weft.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     command_line line = {.program = "train_table",
         .purpose = "Learns the kind of a fruit from its measurements, which a CSV table gives.",
         .operand_sign = "TABLE.csv",
-        .operand = access(built_here, R_OK) == 0 ? built_here : "data/fruit/fruit.csv",
+        .operand = console_can_read(built_here) ? built_here : "data/fruit/fruit.csv",
         .trains = true};
     weft_context *context = NULL;
     weft_dataset *table = NULL, *validation = NULL, *training = NULL;

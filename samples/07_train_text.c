@@ -1,8 +1,8 @@
 /* Trains a language model on a text and writes some more of it. */
+#include "console.h"
 #include "language_model.h"
 #include "progress.h"
 #include "stopping.h"
-#include <unistd.h>
 
 enum { STREAMS = 16, STEPS = 32 };
 enum { DATA, LEVEL, CELL, EPOCHS, SEED, LENGTH, SAVE, JSON, OPTIONS };
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     if (options[SAVE].text && !command_line_try(&line, vocabulary_path(beside, options[SAVE].text))) return 2;
     setvbuf(stdout, NULL, _IONBF, 0);
     const char *shipped = WEFT_SOURCE_DATA_DIR "/text/alice.txt", *path = options[DATA].text;
-    if (!path) path = access(shipped, R_OK) == 0 ? shipped : "data/text/alice.txt";
+    if (!path) path = console_can_read(shipped) ? shipped : "data/text/alice.txt";
     const size_t seed = option_count_of(&options[SEED]);
     const bool words = strcmp(options[LEVEL].text, "word") == 0;
     const weft_vocabulary_options tokens = {WEFT_VOCABULARY_OPTIONS_INIT, .minimum_count = words ? 2 : 1,

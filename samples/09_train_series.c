@@ -2,11 +2,11 @@
  * season of 12 before the next one, and says how the next differs from it. The last sixth of the rows is
  * neither trained on nor chosen by: there it is compared with the forecast that says what was a season ago.
  */
+#include "console.h"
 #include "progress.h"
 #include "stopping.h"
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <weft/weft.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
         .purpose =
             "Learns to forecast a series of monthly numbers, and shows its forecasts of the last rows.",
         .operand_sign = "SERIES.csv",
-        .operand = access(shipped, R_OK) == 0 ? shipped : "data/series/passengers.csv",
+        .operand = console_can_read(shipped) ? shipped : "data/series/passengers.csv",
         .trains = true};
     weft_context *context = NULL;
     weft_dataset *training = NULL, *validation = NULL;

@@ -1,38 +1,24 @@
 /* See stopping.h. */
 #include "stopping.h"
+#include "console.h"
 #include "progress.h"
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-enum { SIGNALS = 2, BY_SIGNAL = 128 };
-static const int numbers[SIGNALS] = {SIGINT, SIGTERM};
+enum { BY_SIGNAL = 128 };
 
 static weft_trainer *active;
 static volatile sig_atomic_t received;
 
 static void take_signal(int number) {
-    if (received) {
-        if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\n", 1);
-        _exit(BY_SIGNAL + number);
-    }
+    if (received) console_exit(BY_SIGNAL + number);
     received = number;
     if (active) (void)weft_trainer_stop(active);
 }
 
-static void set_handlers(void (*handler)(int)) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < SIGNALS; i++) (void)sigaction(numbers[i], &action, NULL);
-}
-
 void stopping_begin(weft_trainer *trainer) {
     active = trainer;
-    set_handlers(take_signal);
+    console_listen(take_signal);
 }
 
 bool stopping_wanted(void) {
@@ -40,7 +26,7 @@ bool stopping_wanted(void) {
 }
 
 int stopping_end(const command_line *line, size_t step) {
-    set_handlers(SIG_DFL);
+    console_listen(NULL);
     active = NULL;
     end_progress();
     if (!received) return 0;

@@ -1,10 +1,10 @@
 /* See trace.h. */
 #include "trace.h"
+#include "console.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { LONGEST_PATH = 4096, MOST_LOSSES = 16 };
 static FILE *batches, *losses;
@@ -25,8 +25,8 @@ weft_status trace_begin(const char *folder, weft_graph *graph) {
     if (!folder) return WEFT_OK;
     const weft_status status = weft_weights_save(graph, path_in(path, folder, "weights.safetensors"));
     if (status) return status;
-    batches = fopen(path_in(path, folder, "batches.bin"), "wb");
-    losses = fopen(path_in(path, folder, "losses.txt"), "w");
+    batches = console_open(path_in(path, folder, "batches.bin"), "wb");
+    losses = console_open(path_in(path, folder, "losses.txt"), "wb");
     if (batches && losses) return WEFT_OK;
     perror(path);
     return WEFT_ERROR_FILE;
@@ -38,14 +38,14 @@ static void keep_lines(size_t last) {
     long end = 0;
     while (fgets(line, sizeof line, table) && strtoull(line, NULL, 10) <= last) end = ftell(table);
     fseek(table, end, SEEK_SET);
-    has_header = end > 0 && ftruncate(fileno(table), (off_t)end) == 0;
+    has_header = end > 0 && console_cut(table, end);
 }
 
 weft_status trace_log(const char *path, size_t last) {
     if (!path) return WEFT_OK;
-    table = last > 0 ? fopen(path, "r+") : NULL;
+    table = last > 0 ? console_open(path, "rb+") : NULL;
     if (table) keep_lines(last);
-    if (!table) table = fopen(path, "w");
+    if (!table) table = console_open(path, "wb");
     if (!table) return perror(path), WEFT_ERROR_FILE;
     setvbuf(table, NULL, _IOLBF, 0);
     return WEFT_OK;

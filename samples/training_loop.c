@@ -1,10 +1,10 @@
 /* See training_loop.h. */
 #include "training_loop.h"
+#include "console.h"
 #include "progress.h"
 #include "stopping.h"
 #include "trace.h"
 #include <stdio.h>
-#include <unistd.h>
 
 enum { EXTRAS = 2 + LOOP_KEPT, MOST_SETTINGS = 16 };
 
@@ -74,7 +74,7 @@ weft_status loop_begin(training_loop *loop, size_t last) {
     const char *const path = loop->line->checkpoint;
     int64_t step = 0;
     const size_t count = list_extras(loop, &step, extras);
-    if (loop->line->resume && access(path, F_OK) == 0) {
+    if (loop->line->resume && console_can_read(path)) {
         const weft_status status = weft_checkpoint_load(loop->graph, path, extras, count);
         if (status) return status;
         printf("continuing after step %lld\n", (long long)step);

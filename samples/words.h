@@ -2,6 +2,7 @@
 #ifndef WORDS_H
 #define WORDS_H
 
+#include "console.h"
 #include "trace.h"
 #include "training_loop.h"
 #include <ctype.h>
@@ -24,7 +25,7 @@ typedef struct batch {
 
 /* Words of 3 to 10 letters of the file. */
 static inline size_t read_words(const char *path, int32_t (*words)[LONGEST]) {
-    FILE *file = fopen(path, "r");
+    FILE *file = console_open(path, "rb");
     size_t count = 0, length = 0;
     for (int c = 0; file && c != EOF && count < MOST;) {
         if (isalpha(c = fgetc(file))) {

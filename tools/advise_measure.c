@@ -2,18 +2,14 @@
 #include "advise_measure.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "in_child.h"
 #include "show_warning.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 enum { LONGEST_LINE = 1 << 14, NUMBER = 24 };
 
@@ -23,59 +19,13 @@ bool advise_takes_threads(const weft_device_info *device) {
 
 /* ---- the process ---- */
 
-/* The environment, with PoCL's variables for its number of threads: that of version 4 and later, and the older one. */
-typedef struct surroundings {
-    char older[64], newer[64];
-    char **variables;
-} surroundings;
-
-static bool is_named(const char *variable, const char *name) {
-    const size_t length = strlen(name);
-    return strncmp(variable, name, length) == 0 && variable[length] == '=';
-}
-
-static weft_status fill_surroundings(surroundings *s, int64_t threads) {
-    static const char older[] = "POCL_MAX_PTHREAD_COUNT", newer[] = "POCL_CPU_MAX_CU_COUNT";
-    size_t count = 0, kept = 0;
-    while (environ[count]) count++;
-    s->variables = wi_allocate_array(NULL, count + 3, sizeof *s->variables);
-    if (!s->variables) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        if (threads > 0 && (is_named(environ[i], older) || is_named(environ[i], newer))) continue;
-        s->variables[kept++] = environ[i];
-    }
-    if (threads == 0) return WEFT_OK;
-    snprintf(s->older, sizeof s->older, "%s=%lld", older, (long long)threads);
-    snprintf(s->newer, sizeof s->newer, "%s=%lld", newer, (long long)threads);
-    s->variables[kept++] = s->older;
-    s->variables[kept] = s->newer;
-    return WEFT_OK;
-}
-
-/* Both streams of the process go into one pipe. */
-static weft_status start(pid_t *process, FILE **output, char *const *arguments, int64_t threads) {
-    surroundings s = {0};
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    WI_TRY(fill_surroundings(&s, threads));
-    if (pipe(ends) != 0) {
-        wi_release(NULL, s.variables);
-        WI_FAIL(WEFT_ERROR_FILE, "cannot create a pipe: %s", strerror(errno));
-    }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    fflush(NULL);
-    const int error = posix_spawn(process, "/proc/self/exe", &actions, NULL, arguments, s.variables);
-    posix_spawn_file_actions_destroy(&actions);
-    wi_release(NULL, s.variables);
-    close(ends[1]);
-    *output = error == 0 ? fdopen(ends[0], "r") : NULL;
-    if (error == 0 && *output) return WEFT_OK;
-    close(ends[0]);
-    WI_FAIL(WEFT_ERROR_FILE, "cannot start a child process of weft: %s", strerror(error ? error : errno));
+/* With PoCL's variables for its number of threads, if that is not 0: that of version 4 and later, and the older one. */
+static weft_status start(in_child_program *program, char *const *arguments, int64_t threads) {
+    char number[NUMBER];
+    const char *const variables[] = {"POCL_MAX_PTHREAD_COUNT", number, "POCL_CPU_MAX_CU_COUNT", number};
+    snprintf(number, sizeof number, "%lld", (long long)threads);
+    if (in_child_start(program, arguments, variables, threads > 0 ? 2 : 0)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FILE, "cannot start a child process of weft: %s", strerror(errno));
 }
 
 /* ---- what it prints ---- */
@@ -112,21 +62,20 @@ static void read_output(advise_row *row, FILE *output) {
     }
 }
 
-static void judge_end(advise_row *row, int end) {
-    if (WIFSIGNALED(end))
+static void judge_end(advise_row *row, const in_child_end *end) {
+    if (end->signal)
         snprintf(
-            row->failure, sizeof row->failure, "the driver ended the process with signal %d", WTERMSIG(end));
+            row->failure, sizeof row->failure, "the driver ended the process with signal %d", end->signal);
     else if (!(row->step > 0) && row->failure[0] == '\0')
         snprintf(row->failure, sizeof row->failure, "the measurement returned no results");
-    else if (row->step > 0 && WEXITSTATUS(end) == 0)
+    else if (row->step > 0 && end->status == 0)
         row->failure[0] = '\0';
 }
 
 weft_status advise_measure(advise_row *row, const advise_measurement *wanted, int64_t threads) {
     char batch[NUMBER], steps[NUMBER], selector[sizeof row->selector];
-    pid_t process;
-    FILE *output;
-    int end = 0;
+    in_child_program program;
+    in_child_end end;
     const char *const file = wanted->network->file;
     char *const name = wi_copy_string(NULL, file ? file : wanted->network->name);
     if (!name) return WEFT_ERROR_MEMORY;
@@ -137,12 +86,11 @@ weft_status advise_measure(advise_row *row, const advise_measurement *wanted, in
     char *const arguments[] = {"weft", "bench", "seven", "--json", "--only", name, "--batch", batch,
         "--steps", steps, "--device", selector, NULL};
     row->step = row->first = row->bytes = (double)NAN;
-    const weft_status status = start(&process, &output, arguments, threads);
+    const weft_status status = start(&program, arguments, threads);
     wi_release(NULL, name);
     if (status != WEFT_OK) return status;
-    read_output(row, output);
-    fclose(output);
-    while (waitpid(process, &end, 0) < 0 && errno == EINTR) continue;
-    judge_end(row, end);
+    read_output(row, program.output);
+    in_child_wait(&end, &program);
+    judge_end(row, &end);
     return WEFT_OK;
 }

@@ -1,7 +1,9 @@
 /* See advise_predict.h. A plan is made, and thrown away: its estimates are what is wanted. */
 #include "advise_predict.h"
+#include "base/platform.h"
 #include "cl/context.h"
 #include "cl/device_open.h"
+#include "console.h"
 #include "kernels/candidates.h"
 #include "plan/compiled_plan.h"
 #include "show_warning.h"
@@ -32,15 +34,12 @@ static void add_up(double *seconds, double *bytes, const weft_plan *plan) {
 static weft_status open_as(weft_context **context, const advise_figures *figures) {
     static const char variable[] = "WEFT_DEVICE_CLASS";
     const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = figures->selector};
-    const char *const before = getenv(variable);
+    const char *const before = wi_environment(variable);
     char kept[64] = "";
     if (before) snprintf(kept, sizeof kept, "%s", before);
-    if (figures->known) setenv(variable, "gpu", 1);
+    if (figures->known) console_set_variable(variable, "gpu");
     const weft_status status = weft_context_create(context, &options);
-    if (before)
-        setenv(variable, kept, 1);
-    else
-        unsetenv(variable);
+    console_set_variable(variable, before ? kept : NULL);
     return status;
 }
 

@@ -4,16 +4,15 @@
 #include "bench_checkpoint.h"
 #include "base/median.h"
 #include "base/platform.h"
+#include "base/system_file.h"
 #include "bench_measure.h"
 #include "bench_networks.h"
 #include "io/graph_state.h"
 #include "show_warning.h"
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROUNDS = 5, PIECE = 1 << 20, PATH_ROOM = 4096 };
 
@@ -47,14 +46,15 @@ static void *write_image(void *argument) {
 
 /* The same bytes, as dd writes them. */
 static bool write_plain(const measurement *m) {
-    const int file = open(m->plain, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int file = wi_open(m->plain, WI_OPEN_EMPTIED);
     bool good = file >= 0;
     for (size_t at = 0; good && at < m->image.size; at += PIECE) {
         const size_t left = m->image.size - at, piece = left < PIECE ? left : PIECE;
-        good = write(file, m->image.bytes + at, piece) == (ssize_t)piece;
+        good = wi_write_all(file, m->image.bytes + at, piece);
     }
-    good = good && fsync(file) == 0;
-    return file >= 0 && close(file) == 0 && good;
+    good = good && wi_sync(file);
+    if (file >= 0) wi_close(file);
+    return good;
 }
 
 /* Steps while a thread writes the file, as in a training. */
@@ -151,7 +151,7 @@ int weft_bench_checkpoint(int argc, char **argv) {
     if (status == WEFT_OK) status = run(m, context, network);
     if (status == WEFT_OK) show(m, json);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
-    (void)unlink(m->path), (void)unlink(m->plain);
+    (void)wi_unlink(m->path), (void)wi_unlink(m->plain);
     wi_checkpoint_image_clear(&m->image);
     wi_saved_list_clear(&m->list);
     bench_model_clear(&m->model);

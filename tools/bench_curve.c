@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "bench_measure.h"
 #include "bench_networks.h"
+#include "console.h"
 #include "show_warning.h"
 #include <errno.h>
 #include <math.h>
@@ -57,7 +58,7 @@ static weft_status train_step(const bench_model *model, FILE *file, const char *
 
 static weft_status train(weft_context *context, const curve_options *options) {
     bench_model model;
-    FILE *const file = fopen(options->batches, "rb");
+    FILE *const file = console_open(options->batches, "rb");
     if (!file) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': %s", options->batches, strerror(errno));
     weft_status status = bench_model_create(&model, context, options->network, &options->setting);
     if (status == WEFT_OK && options->weights) status = weft_weights_save(model.graph, options->weights);

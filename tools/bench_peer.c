@@ -1,11 +1,11 @@
 /* See bench_peer.h. */
 #include "bench_peer.h"
 #include "base/memory.h"
+#include "in_child.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { LONGEST_LINE = 4096 };
 
@@ -71,14 +71,14 @@ static weft_status fill_in(wi_text *text, const char *command, const char *net) 
 }
 
 static weft_status run(double *milliseconds, const char *command, const char *net, int64_t batch) {
-    fflush(NULL);
-    FILE *const output = popen(command, "r");
-    if (!output) WI_FAIL(WEFT_ERROR_FILE, "cannot run '%s'", command);
-    const weft_status status = read_output(milliseconds, output, net, batch);
-    const int end = pclose(output);
-    if (end != 0)
+    in_child_program program;
+    in_child_end end;
+    if (!in_child_shell(&program, command)) WI_FAIL(WEFT_ERROR_FILE, "cannot run '%s'", command);
+    const weft_status status = read_output(milliseconds, program.output, net, batch);
+    in_child_wait(&end, &program);
+    if (end.status || end.signal)
         WI_FAIL(WEFT_ERROR_FILE, "'%s' ended with status %d", command,
-            WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end));
+            end.signal ? 128 + end.signal : end.status);
     if (status == WEFT_OK && *milliseconds <= 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "no line that '%s' printed has the milliseconds of %s", command, net);
     return status;

@@ -1,11 +1,13 @@
 /* weft check (contract in check.h): first some expressions over two matrices and the same in double on the
  * host, of odd sizes, as tails are where kernels go wrong; then every op, format by format. */
 #include "check.h"
+#include "base/platform.h"
 #include "check_recorded.h"
 #include "check_report.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"
 #include "cl/findings.h"
+#include "console.h"
 #include "in_child.h"
 #include "progress.h"
 #include <math.h>
@@ -334,7 +336,7 @@ static int run_check(const void *data) {
     weft_context *context = NULL;
     const weft_context_options options = {
         WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning, .progress = show_compiling};
-    setenv("WEFT_SELF_TEST", "1", 0);
+    if (!wi_environment("WEFT_SELF_TEST")) console_set_variable("WEFT_SELF_TEST", "1");
     if (asked->report && check_report_begin(asked->report) != WEFT_OK) return fail();
     int result = 1;
     in_child_say("opening the device");
@@ -366,7 +368,7 @@ int weft_check(const weft_check_options *asked) {
     in_child(&end, run_check, asked);
     if (end.signal == 0) return end.status;
     tell_of_crash(stderr, &end);
-    FILE *const report = asked->report ? fopen(asked->report, "a") : NULL;
+    FILE *const report = asked->report ? console_open(asked->report, "ab") : NULL;
     if (report) {
         tell_of_crash(report, &end);
         fclose(report);

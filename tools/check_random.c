@@ -1,5 +1,6 @@
 /* weft check --random: see check_random.h. */
 #include "check_random.h"
+#include "console.h"
 #include "op_name.h"
 #include "progress.h"
 #include "random/random_program.h"
@@ -138,9 +139,9 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
 static bool open_context(engine_contexts *contexts, const random_options *asked, const char *engine) {
     const weft_context_options options = {
         WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed, .progress = show_compiling};
-    if (engine) (void)setenv("WEFT_MATRIX_ENGINES", engine, 1);
+    if (engine) console_set_variable("WEFT_MATRIX_ENGINES", engine);
     const weft_status status = weft_context_create(&contexts->all[contexts->count], &options);
-    if (engine) (void)unsetenv("WEFT_MATRIX_ENGINES");
+    if (engine) console_set_variable("WEFT_MATRIX_ENGINES", NULL);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     contexts->count += status == WEFT_OK;
     return status == WEFT_OK;

@@ -4,11 +4,12 @@
 #include "cl/context.h"
 #include "cl/device_list.h"
 #include "cl/device_query.h"
+#include "console.h"
+#include "in_child.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <weft/weft.h>
 
 static FILE *report;            /* NULL: none */
@@ -84,13 +85,13 @@ static weft_status describe_devices(void) {
 }
 
 weft_status check_report_begin(const char *path) {
-    struct utsname system = {0};
-    report = fopen(path, "w");
+    char system[256];
+    report = console_open(path, "wb");
     report_path = path;
     if (!report) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s': %s", path, strerror(errno));
-    (void)uname(&system);
+    in_child_system(system, sizeof system);
     (void)setvbuf(report, NULL, _IOLBF, 0); /* a driver may end the process */
-    fprintf(report, "weft %s on %s %s, %s\n", weft_version(), system.sysname, system.release, system.machine);
+    fprintf(report, "weft %s on %s\n", weft_version(), system);
     return describe_devices();
 }
 

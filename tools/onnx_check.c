@@ -1,5 +1,6 @@
 /* weft onnx check: a network computes the same by Weft's usual kernels, which are chosen for the device and its sizes, as by the portable
  * ones, which are a few lines each. */
+#include "console.h"
 #include "graph/dtype.h"
 #include "onnx_command.h"
 #include "onnx_results.h"
@@ -66,9 +67,10 @@ weft_status onnx_check(const onnx_options *options) {
     weft_plan_release(results[0].plan);
     results[0].plan = NULL;
     for (size_t i = 0; i < sizeof portable / sizeof *portable; i++)
-        (void)setenv(portable[i][0], portable[i][1], 1);
+        console_set_variable(portable[i][0], portable[i][1]);
     if (status == WEFT_OK) status = compute(&results[1], &network, &contexts[1], options);
-    for (size_t i = 0; i < sizeof portable / sizeof *portable; i++) (void)unsetenv(portable[i][0]);
+    for (size_t i = 0; i < sizeof portable / sizeof *portable; i++)
+        console_set_variable(portable[i][0], NULL);
     if (status == WEFT_OK) status = compare(&results[0], &results[1]);
     for (int i = 0; i < 2; i++) onnx_results_clear(&results[i]);
     onnx_network_clear(&network);

@@ -21,7 +21,7 @@ static char *path_of(const char *folder, const char *name) {
 }
 
 static weft_status save(const onnx_results *results, const char *folder) {
-    WI_TRY(wi_directory_create(folder, 0777));
+    WI_TRY(wi_directory_create(folder, false));
     for (size_t i = 0; i < results->count; i++) {
         const onnx_result *const result = &results->all[i];
         char *const path = path_of(folder, result->name);

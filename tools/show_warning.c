@@ -1,6 +1,6 @@
 /* See show_warning.h. */
 #include "show_warning.h"
-#include <pthread.h>
+#include "base/platform.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,10 @@ static bool is_new(const char *line) {
 }
 
 void show_warning(void *user, weft_log_level level, const char *line) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static wi_mutex lock = WI_MUTEX_UNLOCKED;
     (void)user;
     if (level != WEFT_LOG_WARNING) return;
-    pthread_mutex_lock(&lock);
+    wi_mutex_lock(&lock);
     if (is_new(line)) fprintf(stderr, SHOWN_WARNING "%s\n", line);
-    pthread_mutex_unlock(&lock);
+    wi_mutex_unlock(&lock);
 }

@@ -9,15 +9,10 @@
 #include "bench_measure.h"
 #include "in_child.h"
 #include "tune_measure.h"
-#include <errno.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST_CHILDREN = 16, QUIET_SECONDS = 600 };
 
@@ -39,6 +34,7 @@ static const char help[] =
 typedef struct watch {
     char text[3][TUNE_LINE];
     int lines, length;
+    double limit; /* seconds for one kernel */
     bool hangs;
 } watch;
 
@@ -47,7 +43,8 @@ static bool blames(const watch *w) {
     return w->lines > 2 && *w->text[2];
 }
 
-static void take_byte(watch *w, char byte) {
+static void take_byte(void *watched, char byte) {
+    watch *const w = watched;
     char *const line = w->text[w->lines < 2 ? w->lines : 2];
     if (byte != '\n') {
         if (w->length < TUNE_LINE - 1) line[w->length++] = byte;
@@ -58,18 +55,9 @@ static void take_byte(watch *w, char byte) {
     w->lines++;
 }
 
-/* Until the child has ended, or hangs. */
-static void listen(watch *w, int from, double limit) {
-    struct pollfd waits = {.fd = from, .events = POLLIN};
-    char byte;
-    for (;;) {
-        const double wait = blames(w) ? limit : QUIET_SECONDS;
-        const int ready = poll(&waits, 1, (int)(1e3 * wait));
-        if (ready < 0 && errno == EINTR) continue;
-        w->hangs = ready == 0;
-        if (ready <= 0 || read(from, &byte, 1) <= 0) return;
-        take_byte(w, byte);
-    }
+static double patience(const void *watched) {
+    const watch *const w = watched;
+    return blames(w) ? w->limit : QUIET_SECONDS;
 }
 
 /* The kernel is bad: one more section at the end of the file. */
@@ -91,7 +79,7 @@ static bool write_down(const watch *w) {
     return written;
 }
 
-static void tell(const watch *w, int status) {
+static void tell(const watch *w, int signal) {
     const char *const site = w->text[2] + strlen("bad\t"), *const kernel = strrchr(w->text[2], '\t');
     if (!blames(w) && w->hangs)
         fprintf(stderr, "weft: the driver did not respond for %d seconds while no kernel was tested\n",
@@ -100,32 +88,31 @@ static void tell(const watch *w, int status) {
         fprintf(stderr,
             "weft: the driver ended the process with signal %d while no kernel was tested; run 'weft check' "
             "to test the driver\n",
-            WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+            signal);
     else
         fprintf(stderr, "weft: %.*s by %s: %s\n", (int)(kernel - site), site, kernel + 1,
             w->hangs ? "it did not finish in time" : "it ended the process");
 }
 
+typedef struct task {
+    const tune_options *options;
+    double end; /* by wi_clock_seconds */
+} task;
+
+static int run(const void *data, int file) {
+    const task *const t = data;
+    return tune_measure(t->options, t->end, file);
+}
+
 /* -1: the child hung or crashed in a kernel that is written down; else its exit status. */
 static int run_child(const tune_options *options, double end) {
-    int ends[2], status = 0;
-    watch w = {0};
-    fflush(stdout);
-    if (pipe(ends) != 0) return 1;
-    const pid_t process = fork();
-    if (process < 0) return 1;
-    if (process == 0) {
-        close(ends[0]);
-        _exit(in_child_written(tune_measure(options, end, ends[1])));
-    }
-    close(ends[1]);
-    listen(&w, ends[0], options->limit);
-    if (w.hangs) kill(process, SIGKILL);
-    close(ends[0]);
-    waitpid(process, &status, 0);
-    in_child_follow(status);
-    if (WIFEXITED(status) && !w.hangs && !blames(&w)) return WEXITSTATUS(status);
-    tell(&w, status);
+    watch w = {.limit = options->limit};
+    in_child_watch by = {.patience = patience, .take = take_byte, .watched = &w};
+    in_child_end ended;
+    in_child_watched(&ended, run, &(task){options, end}, &by);
+    w.hangs = by.hangs;
+    if (ended.signal == 0 && !w.hangs && !blames(&w)) return ended.status;
+    tell(&w, ended.signal);
     return write_down(&w) ? -1 : 1;
 }
 

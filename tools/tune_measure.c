@@ -1,20 +1,19 @@
 /* See tune_measure.h. */
 #include "tune_measure.h"
 #include "base/platform.h"
+#include "base/system_file.h"
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"
 #include "show_warning.h"
 #include "tune_sizes.h"
 #include "tuner/tune_plan.h"
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void send_line(int to, const char *line) {
-    if (write(to, line, strlen(line)) < 0) _exit(3); /* the parent is gone */
+    if (!wi_write_all(to, line, strlen(line))) _Exit(3); /* the parent is gone */
 }
 
 static void trying(void *user, const char *site, const char *kernel) {
@@ -24,7 +23,7 @@ static void trying(void *user, const char *site, const char *kernel) {
 }
 
 static void introduce(int to, wi_device *device) {
-    char path[PATH_MAX];
+    char path[WI_PATH_CAPACITY];
     wi_text text;
     wi_text_init(&text, NULL);
     wi_disk_cache_file(device, "tuning.txt", true, path, sizeof path);

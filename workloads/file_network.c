@@ -1,5 +1,6 @@
 /* See file_network.h. */
 #include "file_network.h"
+#include "base/platform.h"
 #include "base/status.h"
 #include <string.h>
 
@@ -19,10 +20,12 @@ static const WiOnnx__ShapeProto *shape_of(const WiOnnx__ValueInfoProto *info) {
 
 /* The first axis of the first input, where the file fixes it. */
 weft_status file_network_open(bench_network *network, const char *path) {
-    const char *const slash = strrchr(path, '/');
+    char folder[WI_PATH_CAPACITY];
+    const char *name;
     wi_onnx_file file;
+    wi_path_split(path, folder, sizeof folder, &name);
     WI_TRY(wi_onnx_file_open(&file, path, &(wi_onnx_place){0}));
-    *network = (bench_network){.name = slash ? slash + 1 : path, .file = path, .batch = USUAL_BATCH};
+    *network = (bench_network){.name = name, .file = path, .batch = USUAL_BATCH};
     const WiOnnx__GraphProto *const graph = file.model->graph;
     const WiOnnx__ShapeProto *const shape = graph->n_input > 0 ? shape_of(graph->input[0]) : NULL;
     if (shape && shape->n_dim > 0 && shape->dim[0]->has_dim_value && shape->dim[0]->dim_value > 0)

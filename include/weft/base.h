@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(WEFT_EXPORTS) /* while the library itself is compiled */
 #define WEFT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define WEFT_API
 #elif defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
 #else

@@ -136,7 +136,7 @@ static float draw_one(const wi_draws *how, uint64_t index) {
     uint32_t words[4] = {(uint32_t)index, (uint32_t)(index >> 32), how->stream, how->last};
     wi_philox(words, how->seed);
     const float number = how->normal ? wi_normal_of(words[0], words[1]) : wi_uniform_of(words[0]);
-    return fmaf(number, how->scale, how->add);
+    return wi_fmaf(number, how->scale, how->add);
 }
 
 void wi_draw(const wi_draws *how, uint64_t first, size_t count, float *values) {

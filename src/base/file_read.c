@@ -1,27 +1,31 @@
 /* Reading whole files (contract in file_read.h). */
 #include "base/file_read.h"
 #include "base/file_target.h"
+#include "base/system_file.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { READ_STEP = 65536 };
 /* The defaults of weft_context_options.file_limit, in bytes; include/weft/device.h documents them. */
 enum { STREAM_LIMIT = 1 << 30, UNPACKED_LEAST = 16 << 20, UNPACKED_RATIO = 100 };
 
+weft_status wi_file_check_regular(int file, const char *path, wi_path_info *info) {
+    const int error = !wi_look(file, info) ? errno : info->kind == WI_PATH_FOLDER ? EISDIR : 0;
+    if (error) return wi_file_fail("read", path, error);
+    if (info->kind == WI_PATH_FILE) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
+}
+
 /* Opens a file for reading if the rules allow its kind. *file is the descriptor, or -1 after an error. */
 static weft_status open_by(const wi_file_rules *rules, const char *path, int *file) {
-    struct stat state;
-    /* Without O_NONBLOCK, opening a pipe waits until another process opens it for writing. */
-    *file = wi_open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK), 0);
+    wi_path_info info;
+    *file = wi_open(path, rules->any ? WI_OPEN_WAITING : WI_OPEN_READ);
     if (*file < 0) return wi_file_fail("open", path, errno);
-    const int error = fstat(*file, &state) != 0 ? errno : S_ISDIR(state.st_mode) ? EISDIR : 0;
-    if (error == 0 && (rules->any || S_ISREG(state.st_mode))) return WEFT_OK;
-    close(*file);
+    const bool other = rules->any && wi_look(*file, &info) && info.kind == WI_PATH_OTHER;
+    const weft_status status = other ? WEFT_OK : wi_file_check_regular(*file, path, &info);
+    if (status == WEFT_OK) return WEFT_OK;
+    wi_close(*file);
     *file = -1;
-    if (error) return wi_file_fail("read", path, error);
-    WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
+    return status;
 }
 
 uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes) {
@@ -38,20 +42,18 @@ typedef struct source {
 } source;
 
 static weft_status look_at_source(source *s, const wi_file_rules *rules) {
-    struct stat state;
-    if (fstat(s->file, &state) != 0) return wi_file_fail("read", s->path, errno);
-    const bool regular = S_ISREG(state.st_mode) && state.st_size >= 0;
+    wi_path_info info;
+    if (!wi_look(s->file, &info)) return wi_file_fail("read", s->path, errno);
+    const bool regular = info.kind == WI_PATH_FILE;
     s->limit = regular ? SIZE_MAX : rules->limit ? rules->limit : STREAM_LIMIT;
     /* One byte more than the file has, so that the read that finds the end has room in the buffer. Files of /proc are
      * regular, but their size is 0. */
-    s->hint = regular && state.st_size ? (size_t)state.st_size + 1 : READ_STEP;
+    s->hint = regular && info.bytes ? (size_t)info.bytes + 1 : READ_STEP;
     return WEFT_OK;
 }
 
 static weft_status read_some(const source *s, char *buffer, size_t room, size_t *got) {
-    ssize_t result = -1;
-    do result = read(s->file, buffer, room);
-    while (result < 0 && errno == EINTR);
+    const int64_t result = wi_read_some(s->file, buffer, room);
     if (result < 0) return wi_file_fail("read", s->path, errno);
     *got = (size_t)result;
     return WEFT_OK;
@@ -100,7 +102,7 @@ weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char *
     int file = -1;
     WI_TRY(open_by(rules, path, &file));
     const weft_status status = wi_file_read_opened(file, rules, path, data, bytes);
-    close(file);
+    wi_close(file);
     return status;
 }
 

@@ -3,11 +3,11 @@
  *
  * cl_kernels/random.clh has the same functions, and the host and every device compute the same bits: normal numbers use
  * the Box-Muller method with polynomials (Cephes, S. L. Moshier) of fmaf and single multiplications, which IEEE 754
- * rounds in only one way. */
+ * rounds in only one way (portable_math.h). */
 #ifndef WI_PHILOX_H
 #define WI_PHILOX_H
 
-#include <math.h>
+#include "base/portable_math.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -41,18 +41,18 @@ static inline float wi_random_log(float x) {
     float m;
     memcpy(&m, &bits, sizeof m);
     const float f = m - 1.0f;
-    float p = fmaf(7.0376836292e-2f, f, -1.1514610310e-1f);
-    p = fmaf(p, f, 1.1676998740e-1f);
-    p = fmaf(p, f, -1.2420140846e-1f);
-    p = fmaf(p, f, 1.4249322787e-1f);
-    p = fmaf(p, f, -1.6668057665e-1f);
-    p = fmaf(p, f, 2.0000714765e-1f);
-    p = fmaf(p, f, -2.4999993993e-1f);
-    p = fmaf(p, f, 3.3333331174e-1f);
-    p = fmaf(p, f, -0.5f);
+    float p = wi_fmaf(7.0376836292e-2f, f, -1.1514610310e-1f);
+    p = wi_fmaf(p, f, 1.1676998740e-1f);
+    p = wi_fmaf(p, f, -1.2420140846e-1f);
+    p = wi_fmaf(p, f, 1.4249322787e-1f);
+    p = wi_fmaf(p, f, -1.6668057665e-1f);
+    p = wi_fmaf(p, f, 2.0000714765e-1f);
+    p = wi_fmaf(p, f, -2.4999993993e-1f);
+    p = wi_fmaf(p, f, 3.3333331174e-1f);
+    p = wi_fmaf(p, f, -0.5f);
     const float square = f * f;
-    p = fmaf(p, square, f);
-    return fmaf((float)exponent, 0.693147180559945f, p);
+    p = wi_fmaf(p, square, f);
+    return wi_fmaf((float)exponent, 0.693147180559945f, p);
 }
 
 /* x / sqrt(x), where Newton's method refines an estimate of 1 / sqrt(x): sqrt of devices may round in another way. */
@@ -65,7 +65,7 @@ static inline float wi_random_sqrt(float x) {
     const float half = 0.5f * x;
     for (int i = 0; i < 4; i++) {
         const float square = y * y;
-        y = y * fmaf(-half, square, 1.5f);
+        y = y * wi_fmaf(-half, square, 1.5f);
     }
     return x * y;
 }
@@ -75,14 +75,14 @@ static inline float wi_random_cos(uint32_t angle) {
     const uint32_t quarter = (angle + (1u << 21)) >> 22;
     const float x = (float)((int32_t)angle - (int32_t)(quarter << 22)) * 3.745070282923929e-7f;
     const float square = x * x;
-    float c = fmaf(2.443315711809948e-5f, square, -1.388731625493765e-3f);
-    c = fmaf(c, square, 4.166664568298827e-2f);
-    c = fmaf(c, square, -0.5f);
-    c = fmaf(c, square, 1.0f);
-    float s = fmaf(-1.9515295891e-4f, square, 8.3321608736e-3f);
-    s = fmaf(s, square, -1.6666654611e-1f);
+    float c = wi_fmaf(2.443315711809948e-5f, square, -1.388731625493765e-3f);
+    c = wi_fmaf(c, square, 4.166664568298827e-2f);
+    c = wi_fmaf(c, square, -0.5f);
+    c = wi_fmaf(c, square, 1.0f);
+    float s = wi_fmaf(-1.9515295891e-4f, square, 8.3321608736e-3f);
+    s = wi_fmaf(s, square, -1.6666654611e-1f);
     const float cube = square * x;
-    s = fmaf(s, cube, x);
+    s = wi_fmaf(s, cube, x);
     const float value = quarter & 1 ? s : c;
     return (quarter + 1) & 2 ? -value : value;
 }

@@ -7,7 +7,9 @@
 
 #include <weft/base.h>
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define WI_PRINTF(position, first) __attribute__((format(gnu_printf, position, first)))
+#elif defined(__GNUC__)
 #define WI_PRINTF(position, first) __attribute__((format(printf, position, first)))
 #else
 #define WI_PRINTF(position, first)

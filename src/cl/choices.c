@@ -6,7 +6,6 @@
 #include "base/trusted_file.h"
 #include "cl/disk_cache.h"
 #include "cl/tuning_file.h"
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,7 +286,7 @@ static void read_file(wi_device *device, const char *path, bool own) {
 }
 
 static void read_files(wi_device *device) {
-    char path[PATH_MAX], error[WI_ERROR_LINE];
+    char path[WI_PATH_CAPACITY], error[WI_ERROR_LINE];
     if (device->choices->was_read) return;
     device->choices->was_read = true;
     wi_error_save(error, sizeof error);
@@ -357,7 +356,7 @@ static void append_others(const wi_device *device, wi_text *text, char *old) {
 }
 
 weft_status wi_choices_save(wi_device *device, const char *file) {
-    char path[PATH_MAX], *old;
+    char path[WI_PATH_CAPACITY], *old;
     wi_text text;
     wi_disk_cache_file(device, own_file, true, path, sizeof path);
     if (file) snprintf(path, sizeof path, "%s", file);

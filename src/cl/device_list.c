@@ -185,15 +185,15 @@ static weft_status add_platform(wi_device_list *list, cl_platform_id platform, u
     return WEFT_OK;
 }
 
-static wi_mutex driver_mutex = PTHREAD_MUTEX_INITIALIZER;
+static wi_mutex driver_mutex = WI_MUTEX_UNLOCKED;
 
 /* In a child of fork(), which has lost the driver, another thread may have held the lock. */
 void wi_driver_lock(void) {
-    if (!wi_process_lost_driver()) pthread_mutex_lock(&driver_mutex);
+    if (!wi_process_lost_driver()) wi_mutex_lock(&driver_mutex);
 }
 
 void wi_driver_unlock(void) {
-    if (!wi_process_lost_driver()) pthread_mutex_unlock(&driver_mutex);
+    if (!wi_process_lost_driver()) wi_mutex_unlock(&driver_mutex);
 }
 
 static weft_status add_platforms(wi_device_list *list) {

@@ -10,7 +10,6 @@
 #include "cl/device_query.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -79,17 +78,16 @@ static weft_status join_folder(
 }
 
 /* *folder: the cache folder, NULL if `asked` is "" or no folder is known. *home: the user's folder that contains it,
- * NULL if the program or WEFT_CACHE_DIR named the folder. Relative paths in XDG_CACHE_HOME are ignored, as its
- * specification demands. */
+ * NULL if the program or WEFT_CACHE_DIR named the folder. */
 static weft_status find_folder(
     char **folder, const char **home, const weft_allocator *allocator, const char *asked) {
     *home = NULL;
     if (asked) return *asked ? join_folder(folder, allocator, asked, "") : WEFT_OK;
     const char *const own = wi_environment("WEFT_CACHE_DIR");
     if (own) return join_folder(folder, allocator, own, "");
-    const char *const xdg = wi_environment("XDG_CACHE_HOME");
-    *home = xdg && *xdg == '/' ? xdg : wi_environment("HOME");
-    return *home ? join_folder(folder, allocator, *home, *home == xdg ? "/weft" : "/.cache/weft") : WEFT_OK;
+    const char *below;
+    *home = wi_cache_home(&below);
+    return *home ? join_folder(folder, allocator, *home, below) : WEFT_OK;
 }
 
 static void drop_folder(wi_device *device) {
@@ -180,7 +178,7 @@ static void note_unread(wi_device *device, bool distrusted) {
 }
 
 weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry) {
-    char path[PATH_MAX], error[WI_ERROR_LINE];
+    char path[WI_PATH_CAPACITY], error[WI_ERROR_LINE];
     *entry = (wi_cache_entry){0};
     if (!may_use_folder(device)) return WEFT_OK;
     wi_disk_cache_path(device, key, path, sizeof path);
@@ -243,7 +241,7 @@ static void remove_abandoned(wi_device *device) {
 
 /* Creates the folder if it does not exist. *usable: may entries be written? Errors: those of creating the folder. */
 static weft_status make_folder(wi_device *device, bool *usable) {
-    const weft_status status = wi_directory_create(device->disk->folder, 0700);
+    const weft_status status = wi_directory_create(device->disk->folder, true);
     *usable = status == WEFT_OK && may_use_folder(device);
     if (*usable && !device->disk->is_clean) remove_abandoned(device);
     return status;
@@ -251,7 +249,7 @@ static weft_status make_folder(wi_device *device, bool *usable) {
 
 bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
-    char path[PATH_MAX], error[WI_ERROR_LINE];
+    char path[WI_PATH_CAPACITY], error[WI_ERROR_LINE];
     bool usable = false;
     wi_disk_cache_path(device, key, path, sizeof path);
     if (!wi_disk_cache_writes(device)) return false;
@@ -306,7 +304,7 @@ static weft_status forget_in(const weft_allocator *allocator, const char *folder
     wi_arena_init(&arena, allocator);
     weft_status status = wi_directory_list(&names, &count, &arena, folder);
     for (size_t i = 0; status == WEFT_OK && i < count; i++) {
-        char path[PATH_MAX];
+        char path[WI_PATH_CAPACITY];
         bool compiling = false;
         const size_t length = strlen(names[i]);
         if (length < 5 || strcmp(names[i] + length - 5, ".weft") != 0) continue;

@@ -4,7 +4,6 @@
 #include "base/platform.h"
 #include "base/trusted_file.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +81,7 @@ typedef enum own_file { NO_FILE, OWN_FILE, OTHER_FILE } own_file;
  * its folder and WEFT_KERNEL_DIR. OTHER_FILE: other users may be able to write there; the thread's error message says
  * where. */
 static own_file look(char *path, size_t capacity, const char *root, const char *name) {
-    char folder[PATH_MAX];
+    char folder[WI_PATH_CAPACITY];
     const char *rest;
     const int length = snprintf(path, capacity, "%s/%s", root, name);
     if (length < 0 || (size_t)length >= capacity || !wi_file_exists(path)) return NO_FILE;
@@ -96,7 +95,7 @@ static own_file look(char *path, size_t capacity, const char *root, const char *
 static weft_status append(wi_text *source, const char *name, int depth) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
     const wi_kernel_file *const file = find(name);
-    char path[PATH_MAX], error[WI_ERROR_LINE];
+    char path[WI_PATH_CAPACITY], error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (folder && look(path, sizeof path, folder, file ? file->path : name) == OWN_FILE)
         return append_file(source, path, depth);
@@ -107,7 +106,7 @@ static weft_status append(wi_text *source, const char *name, int depth) {
 
 void wi_kernel_source_check(const wi_log *log) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
-    char path[PATH_MAX], error[WI_ERROR_LINE];
+    char path[WI_PATH_CAPACITY], error[WI_ERROR_LINE];
     bool any = false;
     if (!folder) return;
     wi_error_save(error, sizeof error);

@@ -16,7 +16,6 @@
 #include "cl/quirks.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,7 +100,7 @@ static wi_program *find_in_memory(const wi_device *device, wi_cache_key key) {
 }
 
 static weft_status fail_build(const wi_device *device, const wi_program *program, bool remembered) {
-    char path[PATH_MAX] = "";
+    char path[WI_PATH_CAPACITY] = "";
     if (remembered) wi_disk_cache_path(device, program->key, path, sizeof path);
     WI_FAIL(WEFT_ERROR_BUILD, "%s did not compile on %s%s%s: %s", program->what, device->info.name,
         *path ? ", as recorded in " : "", path, program->failure);

@@ -4,6 +4,7 @@
 #include "base/draws.h"
 #include "base/integers.h"
 #include "base/philox.h"
+#include "base/portable_math.h"
 #include "cl/context.h"
 #include "graph/length.h"
 #include <stdio.h>
@@ -197,7 +198,7 @@ static bool attempt_truncated(
     *z = t->by_normal ? (double)wi_normal_of(words[0], words[1])
                       : t->low + (t->high - t->low) * (double)wi_uniform_of(words[0]);
     return *z >= t->low && *z <= t->high &&
-           (t->by_normal || (double)wi_uniform_of(words[1]) < exp((t->mode * t->mode - *z * *z) / 2));
+           (t->by_normal || (double)wi_uniform_of(words[1]) < wi_math_exp((t->mode * t->mode - *z * *z) / 2));
 }
 
 static double truncated(const truncation *t, const wi_draws *from, uint64_t index, uint32_t attempt) {

@@ -56,6 +56,7 @@ bool wi_is_in_new_folder(const char *path, const char *folder) {
     if (!folder || strlen(path) >= sizeof own) return false;
     wi_path_split(path, own, sizeof own, &name);
     const size_t length = strlen(own);
-    if (strncmp(folder, own, length) != 0 || (folder[length] != '/' && folder[length] != '\0')) return false;
+    if (strncmp(folder, own, length) != 0 || (folder[length] && !wi_is_separator(folder[length])))
+        return false;
     return wi_path_look(&info, own, &missing) != WEFT_OK && missing;
 }

@@ -12,6 +12,7 @@
  * The sizes of a plan are fixed, but the number of labels in a tail depends on the data. A tail is therefore computed
  * for the fraction `capacity` of the rows: wi_chosen_rows gathers the rows whose label is in the tail, and fills up
  * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
+#include "base/portable_math.h"
 #include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
@@ -87,7 +88,7 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
     if (options->head_bias) a->head_bias = parameter(a->graph, name, "head.bias", 1, head, a->width);
     for (int i = 0; i < a->count; i++) {
         tail *const t = &a->tails[i];
-        const int64_t narrow = (int64_t)((double)a->width / pow(divisor, i + 1));
+        const int64_t narrow = (int64_t)((double)a->width / wi_math_pow(divisor, i + 1));
         if (narrow < 1) {
             wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT,
                 "weft_adaptive_softmax: cluster %d would have the width %" PRId64

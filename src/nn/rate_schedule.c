@@ -1,4 +1,5 @@
 /* Learning-rate schedules: closed forms of PyTorch's schedulers, and reduce-on-plateau, which has a state. */
+#include "base/portable_math.h"
 #include "graph/length.h"
 #include "nn/fraction.h"
 #include <weft/nn.h>
@@ -163,7 +164,7 @@ static weft_status check(const weft_schedule *s, float base) {
 
 /* Half a cosine, from `from` at part = 0 to `to` at part = 1. */
 static double cosine(double from, double to, double part) {
-    return to + (from - to) * (1 + cos(pi * part)) / 2;
+    return to + (from - to) * (1 + wi_math_cos(pi * part)) / 2;
 }
 
 static double restarts(const weft_schedule *s, double base, uint64_t t) {
@@ -196,14 +197,14 @@ static double multi_step(const weft_schedule *s, double base, uint64_t t) {
 static double rate_of(const weft_schedule *s, double base, uint64_t t) {
     const double period = (double)s->period, at = (double)t;
     switch (s->kind) {
-    case WEFT_SCHEDULE_STEP: return base * pow(wi_fraction(s->factor), (double)(t / s->period));
+    case WEFT_SCHEDULE_STEP: return base * wi_math_pow(wi_fraction(s->factor), (double)(t / s->period));
     case WEFT_SCHEDULE_MULTI_STEP: return multi_step(s, base, t);
-    case WEFT_SCHEDULE_EXPONENTIAL: return base * pow(wi_fraction(s->factor), at);
+    case WEFT_SCHEDULE_EXPONENTIAL: return base * wi_math_pow(wi_fraction(s->factor), at);
     case WEFT_SCHEDULE_COSINE: return cosine(base, wi_fraction(s->floor), at / period);
     case WEFT_SCHEDULE_COSINE_RESTARTS: return restarts(s, base, t);
     case WEFT_SCHEDULE_ONE_CYCLE: return one_cycle(s, base, t);
     case WEFT_SCHEDULE_POLYNOMIAL:
-        return base * pow(1 - (at < period ? at : period) / period, (double)s->power);
+        return base * wi_math_pow(1 - (at < period ? at : period) / period, (double)s->power);
     case WEFT_SCHEDULE_CONSTANT:
     case WEFT_SCHEDULE_PLATEAU: break;
     }

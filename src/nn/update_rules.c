@@ -4,6 +4,7 @@
  * gradient, so that the rest of the update joins the step that computes the gradient. C does not say in which order the
  * arguments of a call are evaluated: where two arguments create nodes, the first is therefore a variable. */
 #include "nn/update_rules.h"
+#include "base/portable_math.h"
 #include "nn/fraction.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
@@ -91,14 +92,14 @@ weft_tensor *wi_update_number(
 }
 
 static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
-    return 1 / (1 - pow(scalar->a, (double)wi_clock_update(clock)));
+    return 1 / (1 - wi_math_pow(scalar->a, (double)wi_clock_update(clock)));
 }
 
-/* 1 / (1 - beta^t) as -1 / expm1(t · log(beta)), because 1 - beta^t loses digits for small t. */
+/* 1 / (1 - beta^t) as -1 / expm1(t · wi_math_log(beta)), because 1 - beta^t loses digits for small t. */
 static weft_tensor *scaled_correction(wi_update *u, weft_tensor *t, double beta, double unused) {
     (void)u, (void)unused;
     if (beta == 0) return weft_number(t, 1);
-    return weft_div(weft_number(t, -1), weft_expm1(times(t, log(beta))));
+    return weft_div(weft_number(t, -1), weft_expm1(times(t, wi_math_log(beta))));
 }
 
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
@@ -155,7 +156,7 @@ weft_tensor *wi_adam_rule(wi_update *u) {
 
 /* β_t of NAdam (nn.h), and below it Π, the product up to t, which the scalar keeps from update to update. */
 static double nadam_momentum(const wi_scalar *scalar, uint64_t t) {
-    return scalar->a * (1 - 0.5 * pow(0.96, (double)t * scalar->b));
+    return scalar->a * (1 - 0.5 * wi_math_pow(0.96, (double)t * scalar->b));
 }
 
 static double nadam_product(wi_scalar *scalar, uint64_t t) {
@@ -177,7 +178,7 @@ static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
 
 /* β_t = beta · (1 - 0.5 · 0.96^(t · decay)), computed on the device. */
 static weft_tensor *scaled_momentum(weft_tensor *t, double beta, double decay) {
-    weft_tensor *const power = weft_exp(times(t, decay * log(0.96))), *const half = times(power, 0.5);
+    weft_tensor *const power = weft_exp(times(t, decay * wi_math_log(0.96))), *const half = times(power, 0.5);
     return times(weft_sub(weft_number(power, 1), half), beta);
 }
 

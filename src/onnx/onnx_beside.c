@@ -1,7 +1,5 @@
 /* Data of tensors that lies in other files than the model ("external data" of ONNX). */
-#ifndef _XOPEN_SOURCE
-#define _XOPEN_SOURCE 700 /* realpath, which POSIX alone does not declare */
-#endif
+#include "base/platform.h"
 #include "onnx/onnx_file.h"
 #include "onnx/onnx_node.h"
 #include <inttypes.h>
@@ -44,19 +42,19 @@ static bool read_whole(uint64_t *number, const char *text) {
 /* Is the resolved path in the resolved folder, or below it? */
 static bool is_inside(const char *path, const char *folder) {
     const size_t length = strlen(folder);
-    if (strcmp(folder, "/") == 0) return true;
-    return strncmp(path, folder, length) == 0 && path[length] == '/';
+    if (strncmp(path, folder, length) != 0) return false;
+    return length == wi_path_root(folder) || wi_is_separator(path[length]);
 }
 
 /* The path to which folder and location lead once all links are followed; the caller frees it. NULL: an error. */
 static char *resolve(const search *s, const char *location, const char *name) {
     const char *const given = s->place->folder;
-    const bool absolute = location[0] == '/';
+    const bool absolute = wi_path_root(location) > 0;
     const size_t bytes = (given ? strlen(given) : 0) + strlen(location) + 2;
     char *const joined = given || absolute ? malloc(bytes) : NULL;
-    char *const folder = given ? realpath(given, NULL) : NULL;
+    char *const folder = given ? wi_path_resolve(given) : NULL;
     if (joined) snprintf(joined, bytes, "%s%s%s", absolute ? "" : given, absolute ? "" : "/", location);
-    char *path = joined ? realpath(joined, NULL) : NULL;
+    char *path = joined ? wi_path_resolve(joined) : NULL;
     if (!given && !absolute)
         wi_onnx_error(WEFT_ERROR_FILE, "the data of '%s' is in '%s', but no folder is given", name, location);
     else if (!path)

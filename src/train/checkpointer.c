@@ -143,7 +143,7 @@ static weft_status refuse_others(const wi_checkpointer *c) {
 weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     char path[WI_CHECKPOINT_PATH];
     if (!c->folder) return WEFT_OK;
-    WI_TRY(wi_directory_create(c->folder, 0777));
+    WI_TRY(wi_directory_create(c->folder, false));
     if (!c->owns) WI_TRY(refuse_others(c));
     if ((size_t)snprintf(path, sizeof path, "%s/%s", c->folder, prefixes[0]) >= sizeof path - 64)
         WI_FAIL(WEFT_ERROR_ARGUMENT,

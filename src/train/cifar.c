@@ -7,6 +7,7 @@
 #include "base/file_guess.h"
 #include "base/file_target.h"
 #include "base/platform.h"
+#include "base/system_file.h"
 #include "base/text_file.h"
 #include "train/image_source.h"
 #include <errno.h>
@@ -64,10 +65,10 @@ static weft_status join(char path[PATH_CAPACITY], const char *folder, const char
 /* A file of a wrong length may be the HTML page of a failed download, or a pointer of Git LFS. */
 static weft_status refuse_page(const char *path) {
     char begin[256];
-    FILE *const file = fopen(path, "rb");
-    const size_t bytes = file ? fread(begin, 1, sizeof begin, file) : 0;
-    if (file) fclose(file);
-    return wi_file_refuse_page(path, begin, bytes);
+    const int file = wi_open(path, WI_OPEN_READ);
+    const int64_t bytes = file >= 0 ? wi_read_some(file, begin, sizeof begin) : 0;
+    if (file >= 0) wi_close(file);
+    return wi_file_refuse_page(path, begin, bytes > 0 ? (size_t)bytes : 0);
 }
 
 static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
@@ -99,16 +100,25 @@ static weft_status take_labels(const cifar_kind *kind, const unsigned char *byte
     return WEFT_OK;
 }
 
-static weft_status read_records(const cifar_kind *kind, FILE *file, const char *path, size_t first,
+static weft_status read_record(
+    int file, unsigned char *record, size_t bytes, const char *path, size_t index) {
+    for (size_t used = 0; used < bytes;) {
+        const int64_t got = wi_read_some(file, record + used, bytes - used);
+        if (got < 0) return wi_file_fail("read", path, errno);
+        if (got == 0)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s' became shorter while it was read: it ended at record %zu", path,
+                index);
+        used += (size_t)got;
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_records(const cifar_kind *kind, int file, const char *path, size_t first,
     wi_image_store *store, weft_dataset *dataset) {
     unsigned char record[2 + PIXELS];
     const size_t bytes = kind->label_count + PIXELS;
     for (size_t i = 0; i < kind->records; i++) {
-        if (fread(record, 1, bytes, file) != bytes) {
-            if (ferror(file)) return wi_file_fail("read", path, errno);
-            WI_FAIL(
-                WEFT_ERROR_FORMAT, "'%s' became shorter while it was read: it ended at record %zu", path, i);
-        }
+        WI_TRY(read_record(file, record, bytes, path, i));
         WI_TRY(take_labels(kind, record, dataset, first + i, path, i));
         memcpy(store->pixels + (first + i) * PIXELS, record + kind->label_count, PIXELS);
     }
@@ -120,10 +130,10 @@ static weft_status read_files(
     for (size_t i = 0; kind->files[i]; i++) {
         char path[PATH_CAPACITY];
         WI_TRY(join(path, folder, kind->files[i]));
-        FILE *const file = fopen(path, "rb");
-        if (!file) return wi_file_fail("open", path, errno);
+        const int file = wi_open(path, WI_OPEN_READ);
+        if (file < 0) return wi_file_fail("open", path, errno);
         const weft_status status = read_records(kind, file, path, i * kind->records, store, dataset);
-        fclose(file);
+        wi_close(file);
         WI_TRY(status);
     }
     return WEFT_OK;

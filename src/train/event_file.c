@@ -132,7 +132,7 @@ static weft_status open_file(event_file *file, const wi_event_output *output) {
     wi_text path;
     wi_host_name(host, sizeof host);
     WI_TRY(wi_folder_output_check(output->path));
-    WI_TRY(wi_directory_create(output->path, 0777));
+    WI_TRY(wi_directory_create(output->path, false));
     wi_text_init(&path, output->allocator);
     wi_text_append(&path, "%s/events.out.tfevents.%010.0f.%s.%ld.%u", output->path, wi_day_seconds(), host,
         wi_process_number(), atomic_fetch_add(&opened, 1));

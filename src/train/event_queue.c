@@ -91,12 +91,12 @@ static void note_failure(wi_event_queue *queue, sink_slot *slot, weft_status sta
         wi_log_line(
             queue->log, WEFT_LOG_WARNING, "events are missing, the training goes on: %s", weft_last_error());
     slot->has_failed = true;
-    pthread_mutex_lock(&queue->mutex);
+    wi_mutex_lock(&queue->mutex);
     if (queue->status == WEFT_OK) {
         queue->status = status;
         wi_error_save(queue->line, sizeof queue->line);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    wi_mutex_unlock(&queue->mutex);
 }
 
 static void write_events(wi_event_queue *queue, wi_event *event) {
@@ -121,15 +121,12 @@ static void flush_sinks(wi_event_queue *queue) {
 /* With the mutex locked: waits for a call that wants the thread, or until the next look. */
 static void wait_for_work(wi_event_queue *queue) {
     if (queue->closes || queue->flushes_wanted != queue->flushes_done) return;
-    const double until = wi_day_seconds() + look_seconds;
-    const time_t whole = (time_t)until;
-    const struct timespec time = {whole, (long)(1e9 * (until - (double)whole))};
-    (void)pthread_cond_timedwait(&queue->work, &queue->mutex, &time);
+    wi_condition_wait_for(&queue->work, &queue->mutex, look_seconds);
 }
 
 /* Takes the queued events and writes them. Returns whether there were any. */
 static bool write_queued(wi_event_queue *queue, size_t *flushes_wanted, bool *closes) {
-    pthread_mutex_lock(&queue->mutex);
+    wi_mutex_lock(&queue->mutex);
     wait_for_work(queue);
     wi_event *const events = queue->first;
     const size_t bytes = queue->bytes;
@@ -137,11 +134,11 @@ static bool write_queued(wi_event_queue *queue, size_t *flushes_wanted, bool *cl
     *closes = queue->closes;
     queue->first = NULL;
     queue->last = &queue->first;
-    pthread_mutex_unlock(&queue->mutex);
+    wi_mutex_unlock(&queue->mutex);
     write_events(queue, events);
-    pthread_mutex_lock(&queue->mutex);
+    wi_mutex_lock(&queue->mutex);
     queue->bytes -= bytes; /* until now, so that the limit holds for all events that exist */
-    pthread_mutex_unlock(&queue->mutex);
+    wi_mutex_unlock(&queue->mutex);
     return events != NULL;
 }
 
@@ -159,10 +156,10 @@ static void *run_thread(void *argument) {
         due_at = fmax(began + flush_seconds, began + (wi_clock_seconds() - began) / flush_share);
         is_dirty = false;
         done = wanted;
-        pthread_mutex_lock(&queue->mutex);
+        wi_mutex_lock(&queue->mutex);
         queue->flushes_done = done;
-        pthread_cond_broadcast(&queue->flushed);
-        pthread_mutex_unlock(&queue->mutex);
+        wi_condition_wake_all(&queue->flushed);
+        wi_mutex_unlock(&queue->mutex);
     }
     return NULL;
 }
@@ -172,9 +169,9 @@ static void *run_thread(void *argument) {
 /* Closes the sinks and frees the queue; the thread does not run. */
 static void free_queue(wi_event_queue *queue) {
     for (size_t i = 0; i < queue->slot_count; i++) queue->slots[i].sink->close(queue->slots[i].sink);
-    pthread_cond_destroy(&queue->work);
-    pthread_cond_destroy(&queue->flushed);
-    pthread_mutex_destroy(&queue->mutex);
+    wi_condition_destroy(&queue->work);
+    wi_condition_destroy(&queue->flushed);
+    wi_mutex_destroy(&queue->mutex);
     wi_release(queue->allocator, queue);
 }
 
@@ -190,9 +187,9 @@ weft_status wi_event_queue_create(wi_event_queue **result, const weft_allocator 
     queue->allocator = allocator;
     queue->log = log;
     queue->last = &queue->first;
-    pthread_mutex_init(&queue->mutex, NULL);
-    pthread_cond_init(&queue->work, NULL);
-    pthread_cond_init(&queue->flushed, NULL);
+    wi_mutex_init(&queue->mutex);
+    wi_condition_init(&queue->work);
+    wi_condition_init(&queue->flushed);
     const weft_status status = wi_thread_start(&queue->thread, run_thread, queue);
     if (status == WEFT_OK)
         *result = queue;
@@ -203,10 +200,10 @@ weft_status wi_event_queue_create(wi_event_queue **result, const weft_allocator 
 
 void wi_event_queue_close(wi_event_queue *queue) {
     if (!queue || wi_process_lost_driver()) return;
-    pthread_mutex_lock(&queue->mutex);
+    wi_mutex_lock(&queue->mutex);
     queue->closes = true;
-    pthread_cond_signal(&queue->work);
-    pthread_mutex_unlock(&queue->mutex);
+    wi_condition_wake_one(&queue->work);
+    wi_mutex_unlock(&queue->mutex);
     wi_thread_join(&queue->thread);
     free_queue(queue);
 }
@@ -221,7 +218,7 @@ static bool append(wi_event_queue *queue, wi_event *event) {
     *queue->last = event;
     queue->last = &event->next;
     queue->bytes += event->bytes + event->arena.bytes;
-    if (queue->bytes > URGENT) pthread_cond_signal(&queue->work);
+    if (queue->bytes > URGENT) wi_condition_wake_one(&queue->work);
     return true;
 }
 
@@ -229,11 +226,11 @@ weft_status wi_event_queue_put(wi_event_queue *queue, wi_event *event) {
     const weft_status status = wi_process_check_driver();
     bool is_queued = false, is_first_drop = false;
     if (status == WEFT_OK) {
-        pthread_mutex_lock(&queue->mutex);
+        wi_mutex_lock(&queue->mutex);
         is_queued = append(queue, event);
         is_first_drop = !is_queued && !queue->has_dropped;
         queue->has_dropped = queue->has_dropped || !is_queued;
-        pthread_mutex_unlock(&queue->mutex);
+        wi_mutex_unlock(&queue->mutex);
     }
     if (!is_queued) wi_event_free(queue->allocator, event);
     if (is_first_drop)
@@ -244,13 +241,13 @@ weft_status wi_event_queue_put(wi_event_queue *queue, wi_event *event) {
 
 weft_status wi_event_queue_flush(wi_event_queue *queue) {
     WI_TRY(wi_process_check_driver());
-    pthread_mutex_lock(&queue->mutex);
+    wi_mutex_lock(&queue->mutex);
     const size_t wanted = ++queue->flushes_wanted;
-    pthread_cond_signal(&queue->work);
-    while (queue->flushes_done < wanted) pthread_cond_wait(&queue->flushed, &queue->mutex);
+    wi_condition_wake_one(&queue->work);
+    while (queue->flushes_done < wanted) wi_condition_wait(&queue->flushed, &queue->mutex);
     const weft_status status = queue->status;
     queue->status = WEFT_OK;
     if (status != WEFT_OK) wi_error_restore(queue->line);
-    pthread_mutex_unlock(&queue->mutex);
+    wi_mutex_unlock(&queue->mutex);
     return status;
 }

@@ -2,6 +2,7 @@
  * RandomRotation, ColorJitter, RandomErasing (Zhong et al. 2017) and RandAugment (Cubuk et al. 2019). */
 #include "train/image_augment.h"
 #include "base/philox.h"
+#include "base/portable_math.h"
 #include <math.h>
 
 enum { ATTEMPTS = 10 };
@@ -16,7 +17,8 @@ void wi_example_draw(const wi_example *example, size_t transform, uint32_t block
 
 void wi_draw_rectangle(const weft_transform *t, double area, const uint32_t words[2], double *a, double *b) {
     const double wanted = area * wi_word_between(words[0], t->least_area, t->most_area);
-    const double ratio = exp(wi_word_between(words[1], log(t->least_ratio), log(t->most_ratio)));
+    const double ratio =
+        wi_math_exp(wi_word_between(words[1], wi_math_log(t->least_ratio), wi_math_log(t->most_ratio)));
     *a = nearbyint(sqrt(wanted * ratio));
     *b = nearbyint(sqrt(wanted / ratio));
 }

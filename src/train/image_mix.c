@@ -5,6 +5,7 @@
  * torchvision's MixUp and CutMix. The last example is mixed first, in place; a copy of it is kept for the first. */
 #include "train/image_mix.h"
 #include "base/integers.h"
+#include "base/portable_math.h"
 #include "train/image_augment.h"
 #include <inttypes.h>
 #include <math.h>
@@ -30,9 +31,9 @@ static bool try_beta(const uint32_t words[4], double alpha, double *value) {
         *value = 0.5 + 0.5 * cos(6.28318530717958647692 * v) * sqrt(1 - inner);
         return true;
     }
-    const double log_x = log(u) / alpha, log_y = log(v) / alpha, larger = fmax(log_x, log_y);
-    const double log_sum = larger + log(exp(log_x - larger) + exp(log_y - larger));
-    *value = exp(log_x - log_sum);
+    const double log_x = wi_math_log(u) / alpha, log_y = wi_math_log(v) / alpha, larger = fmax(log_x, log_y);
+    const double log_sum = larger + wi_math_log(wi_math_exp(log_x - larger) + wi_math_exp(log_y - larger));
+    *value = wi_math_exp(log_x - log_sum);
     return log_sum <= 0;
 }
 

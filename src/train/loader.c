@@ -195,7 +195,7 @@ static bool is_last_of_batch(weft_loader *loader, const job *p) {
 static void give_back(weft_loader *loader) {
     while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
     loader->busy--;
-    pthread_cond_broadcast(&loader->ready);
+    wi_condition_wake_all(&loader->ready);
 }
 
 /* Lets the source finish a batch whose examples are made, with the mutex unlocked meanwhile. */
@@ -209,9 +209,9 @@ static void finish_batch(worker *self, const job *p) {
         .targets = (float *)(void *)slot_column(loader, p->batch, loader->dataset->count - 1)};
     size_t first;
     loaded_examples(loader, p->batch_in_epoch, &first, &batch.examples);
-    pthread_mutex_unlock(&loader->mutex);
+    wi_mutex_unlock(&loader->mutex);
     const weft_status status = source->finish(source, &batch, &self->workspace);
-    pthread_mutex_lock(&loader->mutex);
+    wi_mutex_lock(&loader->mutex);
     if (status != WEFT_OK) note_failure(loader, p, status, 0);
     loader->left[p->batch % loader->slots] = 0;
 }
@@ -219,23 +219,23 @@ static void finish_batch(worker *self, const job *p) {
 static void *work(void *argument) {
     worker *const self = argument;
     weft_loader *const loader = self->loader;
-    pthread_mutex_lock(&loader->mutex);
+    wi_mutex_lock(&loader->mutex);
     while (!loader->quit) {
         if (!has_work(loader)) {
-            pthread_cond_wait(&loader->work, &loader->mutex);
+            wi_condition_wait(&loader->work, &loader->mutex);
             continue;
         }
         const job p = take_job(loader);
         loader->busy++;
-        pthread_mutex_unlock(&loader->mutex);
+        wi_mutex_unlock(&loader->mutex);
         size_t failed = 0;
         const weft_status status = fill(self, &p, &failed);
-        pthread_mutex_lock(&loader->mutex);
+        wi_mutex_lock(&loader->mutex);
         if (status != WEFT_OK) note_failure(loader, &p, status, failed);
         if (is_last_of_batch(loader, &p)) finish_batch(self, &p);
         give_back(loader);
     }
-    pthread_mutex_unlock(&loader->mutex);
+    wi_mutex_unlock(&loader->mutex);
     return NULL;
 }
 
@@ -315,10 +315,10 @@ static weft_status start_threads(weft_loader *loader) {
 }
 
 static void tell_threads_to_quit(weft_loader *loader) {
-    pthread_mutex_lock(&loader->mutex);
+    wi_mutex_lock(&loader->mutex);
     loader->quit = true;
-    pthread_cond_broadcast(&loader->work);
-    pthread_mutex_unlock(&loader->mutex);
+    wi_condition_wake_all(&loader->work);
+    wi_mutex_unlock(&loader->mutex);
 }
 
 /* A child of fork() has no threads, but the mutex may be locked forever by one that existed in the parent. */
@@ -331,12 +331,12 @@ static void stop_threads(weft_loader *loader) {
     wi_release(loader->allocator, loader->workers);
 }
 
-/* In a child of fork(), pthread_cond_destroy would wait forever for threads of the parent that wait for the condition. */
+/* In a child of fork(), destroying a condition would wait forever for threads of the parent that wait for it. */
 static void destroy_locks(weft_loader *loader) {
     if (wi_process_lost_driver()) return;
-    pthread_cond_destroy(&loader->ready);
-    pthread_cond_destroy(&loader->work);
-    pthread_mutex_destroy(&loader->mutex);
+    wi_condition_destroy(&loader->ready);
+    wi_condition_destroy(&loader->work);
+    wi_mutex_destroy(&loader->mutex);
 }
 
 weft_status weft_loader_create(
@@ -366,9 +366,9 @@ weft_status wi_loader_create(weft_loader **loader, weft_dataset *dataset, const 
     choose_threads(made, options->threads);
     made->batches = dataset->examples / made->batch;
     if (!options->drop_last && dataset->examples % made->batch) made->batches++;
-    pthread_mutex_init(&made->mutex, NULL);
-    pthread_cond_init(&made->work, NULL);
-    pthread_cond_init(&made->ready, NULL);
+    wi_mutex_init(&made->mutex);
+    wi_condition_init(&made->work);
+    wi_condition_init(&made->ready);
     weft_status status = WEFT_OK;
     if (made->prefetch > SIZE_MAX / 4 / dataset->count)
         status = wi_fail(WEFT_ERROR_ARGUMENT,
@@ -406,9 +406,9 @@ weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch) {
 
 weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
     WI_TRY(wi_process_check_driver());
-    pthread_mutex_lock(&loader->mutex);
+    wi_mutex_lock(&loader->mutex);
     loader->end = 0; /* no thread begins another job of the previous epoch */
-    while (loader->busy) pthread_cond_wait(&loader->ready, &loader->mutex);
+    while (loader->busy) wi_condition_wait(&loader->ready, &loader->mutex);
     make_order(loader, epoch); /* no thread reads the order now */
     loader->epoch = epoch;
     loader->cursor = loader->made = loader->taken;
@@ -417,8 +417,8 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
     loader->end = loader->first + loader->batches;
     loader->failure.status = WEFT_OK;
     loader->begun = true;
-    pthread_cond_broadcast(&loader->work);
-    pthread_mutex_unlock(&loader->mutex);
+    wi_condition_wake_all(&loader->work);
+    wi_mutex_unlock(&loader->mutex);
     return WEFT_OK;
 }
 
@@ -429,19 +429,19 @@ weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void *
     WI_TRY(wi_process_check_driver());
     *examples = 0;
     weft_status status = WEFT_OK;
-    pthread_mutex_lock(&loader->mutex);
+    wi_mutex_lock(&loader->mutex);
     const uint64_t batch = loader->taken;
     if (batch < loader->end) {
-        while (loader->made <= batch) pthread_cond_wait(&loader->ready, &loader->mutex);
+        while (loader->made <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
         if (loader->failure.batch == batch) status = loader->failure.status;
         if (status == WEFT_OK) {
             loader->taken = batch + 1;
             *examples = batch_examples(loader, batch - loader->first);
             for (size_t c = 0; c < loader->dataset->count; c++) columns[c] = slot_column(loader, batch, c);
-            pthread_cond_broadcast(&loader->work);
+            wi_condition_wake_all(&loader->work);
         }
     }
     if (status != WEFT_OK) wi_error_restore(loader->failure.line);
-    pthread_mutex_unlock(&loader->mutex);
+    wi_mutex_unlock(&loader->mutex);
     return status;
 }

@@ -212,14 +212,14 @@ static void folders_are_made_with_their_parents(void **state) {
     struct stat made;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", scratch_path(*state, "a/b//c"));
-    assert_ok(wi_directory_create(path, 0700));
-    assert_ok(wi_directory_create(path, 0700)); /* once more is fine */
+    assert_ok(wi_directory_create(path, true));
+    assert_ok(wi_directory_create(path, true)); /* once more is fine */
     assert_int_equal(stat(path, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
     assert_ok(wi_file_write_atomic(scratch_path(*state, "a/file"), "", 0));
-    assert_fails(wi_directory_create(scratch_path(*state, "a/file/b"), 0700), WEFT_ERROR_FILE, "a/file'");
-    assert_fails(wi_directory_create(scratch_path(*state, "a/file"), 0700), WEFT_ERROR_FILE, "a/file'");
-    assert_status(wi_directory_create("", 0700), WEFT_ERROR_FILE);
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file/b"), true), WEFT_ERROR_FILE, "a/file'");
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file"), true), WEFT_ERROR_FILE, "a/file'");
+    assert_status(wi_directory_create("", true), WEFT_ERROR_FILE);
 }
 
 static void the_clock_goes_on(void **state) {

@@ -238,7 +238,7 @@ static void kernel_files_that_others_may_write_are_not_used(void **state) {
     scratch_log log;
     snprintf(path, sizeof path, "%s", scratch_path(root, path_of_copy()));
     wi_path_split(path, folder, sizeof folder, &name);
-    assert_ok(wi_directory_create(folder, 0700));
+    assert_ok(wi_directory_create(folder, true));
     assert_ok(wi_file_write_atomic(path, "mine", 4));
     assert_int_equal(chmod(path, 0644), 0);
     assert_true(replaces(root, &log));

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,10 +20,8 @@
     row(open, EACCES, EMFILE, ENOSPC, EINTR) row(read, EIO, EINTR, FAULT_SHORT)                              \
         row(write, ENOSPC, EIO, EINTR, FAULT_SHORT) row(fsync, EIO, ENOSPC, EINTR)                           \
             row(rename, EIO, ENOSPC, EACCES) row(close, EIO, EINTR) row(mkdir, ENOSPC, EACCES)               \
-                row(unlink, EACCES) row(fstat, EIO) row(stat, EIO) row(lseek, EIO) row(flock, EINTR, ENOLCK) \
-                    row(fdopen, ENOMEM) row(fopen, EACCES, EMFILE) row(fread, EIO) row(fwrite, ENOSPC, EIO)  \
-                        row(fflush, ENOSPC, EIO) row(fclose, EIO) row(opendir, EACCES, EMFILE)               \
-                            row(readdir, EIO) row(pthread_create, EAGAIN)
+                row(unlink, EACCES) row(fstat, EIO) row(stat, EIO) row(flock, EINTR, ENOLCK)                 \
+                    row(opendir, EACCES, EMFILE) row(readdir, EIO) row(pthread_create, EAGAIN)
 
 #define NUMBER(name, ...) AT_##name,
 enum { CALLS(NUMBER) COUNT };
@@ -115,12 +112,6 @@ FAILS(unlink, -1, (const char *path), path)
 FAILS(fstat, -1, (int file, struct stat *state), file, state)
 FAILS(stat, -1, (const char *path, struct stat *state), path, state)
 FAILS(flock, -1, (int file, int operation), file, operation)
-FAILS(fflush, EOF, (FILE * file), file)
-
-OVERRIDE off_t lseek(int file, off_t offset, int from) {
-    NEXT(off_t, lseek, (int, off_t, int));
-    return due(AT_lseek, OURS) ? -1 : next(file, offset, from);
-}
 
 /* What fails to close is closed all the same. */
 #define CLOSES(name, failure, type)                                                                          \
@@ -131,36 +122,8 @@ OVERRIDE off_t lseek(int file, off_t offset, int from) {
         return error ? (failure) : result;                                                                   \
     }
 CLOSES(close, -1, int)
-CLOSES(fclose, EOF, FILE *)
 
-/* ---- streams and folders ---- */
-
-OVERRIDE FILE *fdopen(int file, const char *mode) {
-    NEXT(FILE *, fdopen, (int, const char *));
-    return due(AT_fdopen, OURS) ? NULL : next(file, mode);
-}
-
-OVERRIDE FILE *fopen(const char *path, const char *mode) {
-    NEXT(FILE *, fopen, (const char *, const char *));
-    return due(AT_fopen, OURS) ? NULL : next(path, mode);
-}
-
-/* Half of it is there. */
-OVERRIDE size_t fread(void *data, size_t size, size_t count, FILE *file) {
-    NEXT(size_t, fread, (void *, size_t, size_t, FILE *));
-    const int error = due(AT_fread, OURS);
-    const size_t got = next(data, size, error ? count / 2 : count, file);
-    if (error) file->_flags |= 0x20; /* ferror */
-    return got;
-}
-
-OVERRIDE size_t fwrite(const void *data, size_t size, size_t count, FILE *file) {
-    NEXT(size_t, fwrite, (const void *, size_t, size_t, FILE *));
-    const int error = due(AT_fwrite, OURS);
-    const size_t wrote = next(data, size, error ? count / 2 : count, file);
-    if (error) errno = error;
-    return wrote;
-}
+/* ---- folders ---- */
 
 OVERRIDE DIR *opendir(const char *path) {
     NEXT(DIR *, opendir, (const char *));

@@ -140,7 +140,7 @@ breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
 environment() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/src/base" "$tree/src/cl" "$tree/src/kernels" "$tree/docs"
-    echo 'return getenv(name);' >"$tree/src/base/platform.c"
+    echo 'return getenv(name);' >"$tree/src/base/platform_posix.c"
     echo 'x = wi_environment("WEFT_DEVICE"), y = wi_environment("HOME");' >"$tree/src/cl/one.c"
     printf '= {"WEFT_WAIT",\n {"driver", "sleep"}}, wi_environment(variable);\n' >"$tree/src/cl/environment.c"
     echo '{"WEFT_CONV", END}' >"$tree/src/kernels/forced.c"

@@ -1,27 +1,31 @@
 #include "support/own_program.h"
-#include <glob.h>
+#include "base/platform.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 20 };
-
 static bool file_holds(const char *path, const char *text) {
-    char *const bytes = calloc(1, MOST_BYTES + 1);
-    FILE *const file = fopen(path, "rb");
-    const bool read = bytes && file && fread(bytes, 1, MOST_BYTES, file) > 0;
-    const bool holds = read && strstr(bytes, text) != NULL;
-    if (file) fclose(file);
-    free(bytes);
+    char *bytes = NULL;
+    size_t count = 0;
+    if (!wi_file_exists(path)) return false;
+    const bool holds = wi_file_read(NULL, path, &bytes, &count) == WEFT_OK && strstr(bytes, text);
+    wi_release(NULL, bytes);
     return holds;
 }
 
 bool own_program_holds(const char *op, const char *text) {
-    char pattern[512];
-    glob_t found = {0};
+    static const char folder[] = WEFT_SOURCE_DIR "/tests/ops";
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena arena;
     bool holds = false;
-    snprintf(pattern, sizeof pattern, WEFT_SOURCE_DIR "/tests/ops/*/test_%s.c", op);
-    if (glob(pattern, 0, NULL, &found) == 0) holds = file_holds(found.gl_pathv[0], text);
-    globfree(&found);
+    wi_arena_init(&arena, NULL);
+    if (wi_directory_list(&names, &count, &arena, folder) != WEFT_OK) count = 0;
+    for (size_t i = 0; i < count && !holds; i++) {
+        char path[WI_PATH_CAPACITY];
+        snprintf(path, sizeof path, "%s/%s/test_%s.c", folder, names[i], op);
+        holds = file_holds(path, text);
+    }
+    wi_release(NULL, (void *)names);
+    wi_arena_clear(&arena);
     return holds;
 }

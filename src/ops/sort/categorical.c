@@ -2,6 +2,7 @@
  * class is the first one whose cumulative probability exceeds u times the last cumulative probability. u is at most 1 - 2^-24, so that
  * the product is below the last one in spite of rounding: a class of probability 0 is never drawn. */
 #include "base/options.h"
+#include "base/portable_math.h"
 #include "graph/length.h"
 #include "ops/op_table.h"
 #include "ops/prediction_form.h"
@@ -70,7 +71,7 @@ static weft_tensor *drawn_place(weft_tensor *x, const choice *c) {
     const int64_t axes[] = {axis, WEFT_END};
     weft_tensor *const all = weft_softmax(x, axis), *probabilities = all;
     if (c->min_p > 0)
-        probabilities = weft_where(weft_less(x, weft_number(x, log(c->min_p))), weft_number(x, 0), all);
+        probabilities = weft_where(weft_less(x, weft_number(x, wi_math_log(c->min_p))), weft_number(x, 0), all);
     weft_tensor *const sums = weft_cumsum(probabilities, axis);
     weft_tensor *counted = sums;
     if (c->top_p < 1) {

@@ -3,7 +3,6 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "plan/compiled_plan.h"
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ static void append(const weft_plan *plan, wi_plan_pass pass, wi_text *text) {
 weft_status wi_dump_pass(const weft_plan *plan, wi_plan_pass pass) {
     if (!(plan->dump.passes >> pass & 1)) return WEFT_OK;
     const char *const folder = wi_environment("WEFT_DUMP_DIR");
-    char path[PATH_MAX];
+    char path[WI_PATH_CAPACITY];
     const int length = snprintf(
         path, sizeof path, "%s/plan-%d-%s.txt", folder ? folder : ".", plan->dump.number, names[pass]);
     if (length >= (int)sizeof path) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DUMP_DIR: the path is too long");

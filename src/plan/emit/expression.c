@@ -1,5 +1,6 @@
 /* The code of one element (contract in expression.h). */
 #include "plan/emit/expression.h"
+#include "base/portable_math.h"
 #include "graph/formula.h"
 #include "ops/op_descriptors.h"
 
@@ -168,8 +169,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE || kind == WI_ARGUMENT_WHOLE;
     }
     const wi_format *format = wi_format_of(node->dtype);
-    const double number = node->attributes->constant.value *
-                          pow((double)e->partition->request->batch, node->attributes->constant.batch_power);
+    const double number = node->attributes->constant.value * wi_math_pow((double)e->partition->request->batch,
+                                                                 node->attributes->constant.batch_power);
     const bool is_whole = format->kind != WI_NUMBER_FLOAT, is_double = format->size > sizeof(float);
     wi_emit_argument(e,
         is_whole    ? WI_ARGUMENT_WHOLE

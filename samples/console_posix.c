@@ -1,7 +1,7 @@
 /* See console.h. */
 #include "console.h"
 #include <errno.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,10 +43,6 @@ bool console_has_colours(void) {
     return console_is_terminal() && !(refused && *refused);
 }
 
-void console_set_variable(const char *name, const char *value) {
-    setenv(name, value, 1);
-}
-
 void console_be_silent(void) {
     (void)!freopen("/dev/null", "w", stdout);
 }
@@ -58,4 +54,35 @@ bool console_is_folder(const char *path) {
 
 bool console_make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+FILE *console_open(const char *path, const char *mode) {
+    return fopen(path, mode);
+}
+
+bool console_can_read(const char *path) {
+    return access(path, R_OK) == 0;
+}
+
+bool console_cut(FILE *stream, long bytes) {
+    return ftruncate(fileno(stream), (off_t)bytes) == 0;
+}
+
+void console_listen(void (*asked)(int number)) {
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = asked ? asked : SIG_DFL;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) (void)sigaction(numbers[i], &action, NULL);
+}
+
+void console_exit(int status) {
+    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\n", 1);
+    _exit(status);
+}
+
+void console_set_variable(const char *name, const char *value) {
+    (void)(value ? setenv(name, value, 1) : unsetenv(name));
 }

@@ -3,10 +3,9 @@
 #if defined(__linux__)
 #define _GNU_SOURCE /* sync_file_range */
 #endif
+#include "base/system_file.h"
 #include "base/writeback.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 enum { PIECE = 8 << 20, AHEAD = 4 /* the pieces that may wait for the disk */ };
 
@@ -32,21 +31,10 @@ static void drop_piece(int file, uint64_t offset) {
 }
 #endif
 
-static bool write_all(int file, const char *data, size_t bytes) {
-    while (bytes) {
-        const ssize_t wrote = write(file, data, bytes);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return false;
-        data += wrote;
-        bytes -= (size_t)wrote;
-    }
-    return true;
-}
-
 bool wi_write_through(int file, uint64_t offset, const void *data, size_t bytes) {
     for (size_t at = 0; at < bytes; at += PIECE) {
         const size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
-        if (!write_all(file, (const char *)data + at, piece)) return false;
+        if (!wi_write_all(file, (const char *)data + at, piece)) return false;
         start_piece(file, offset + at);
         if (at >= (size_t)AHEAD * PIECE) drop_piece(file, offset + at - (size_t)AHEAD * PIECE);
     }

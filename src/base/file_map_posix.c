@@ -4,37 +4,33 @@
 #endif
 #include "base/file_map.h"
 #include "base/file_target.h"
+#include "base/system_file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const unsigned char nothing[1];
 
 static weft_status map_opened(wi_file_map *map, int file, const char *path) {
-    struct stat state;
-    if (fstat(file, &state) != 0) return wi_file_fail("read", path, errno);
-    if (S_ISDIR(state.st_mode)) return wi_file_fail("read", path, EISDIR);
-    if (!S_ISREG(state.st_mode)) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
-    if (state.st_size == 0) {
+    wi_path_info info;
+    WI_TRY(wi_file_check_regular(file, path, &info));
+    if (info.bytes == 0) {
         *map = (wi_file_map){.data = nothing};
         return WEFT_OK;
     }
-    void *const data = mmap(NULL, (size_t)state.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    void *const data = mmap(NULL, (size_t)info.bytes, PROT_READ, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED) return wi_file_fail("map", path, errno);
-    *map = (wi_file_map){data, (size_t)state.st_size};
+    *map = (wi_file_map){data, (size_t)info.bytes};
     return WEFT_OK;
 }
 
 weft_status wi_file_map_open(wi_file_map *map, const char *path) {
     *map = (wi_file_map){0};
-    /* Without O_NONBLOCK, opening a pipe waits until another process opens it for writing. */
-    const int file = wi_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    const int file = wi_open(path, WI_OPEN_READ);
     if (file < 0) return wi_file_fail("open", path, errno);
     const weft_status status = map_opened(map, file, path);
-    close(file);
+    wi_close(file);
     return status;
 }
 
