@@ -88,8 +88,8 @@ WEFT_API weft_transform weft_transform_rand_augment(int64_t operations, int64_t 
  * A weight w is drawn from Beta(alpha, alpha) for each batch. Each example is mixed with the one before it in the batch,
  * and the first with the last. The targets are mixed with the same weights (option `targets`, which a mixture needs),
  * and the label becomes that of the greater part. Of several mixtures in a list, each batch gets one at random. The
- * batch, and not the example, determines the random numbers. One of several processes that train together mixes the
- * examples of its part of the batch. weft_load_image mixes nothing. */
+ * batch, and not the example, determines the random numbers. A trainer with gradient
+ * shards mixes the examples of each shard with one another. weft_load_image mixes nothing. */
 /* w · example + (1 - w) · the example before it (Zhang et al. 2017). */
 WEFT_API weft_transform weft_transform_mixup(double alpha);
 /* Copies a rectangle of about 1 - w of the image from the example before it (Yun et al. 2019); the weight of the targets

@@ -86,9 +86,10 @@ bool wi_column_is_made(const weft_dataset *dataset, size_t column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 
-/* weft_loader_create. part: which examples of a batch of `examples` examples are loaded, *count from *first on; the columns that
- * weft_loader_next returns begin with the first of them. NULL: all. */
-typedef void wi_loader_part(const void *user, size_t examples, size_t *first, size_t *count);
+/* weft_loader_create. part: which examples of a batch of `examples` examples are loaded, as adjacent ranges: *count from *first on; false:
+ * there is no range of this index. The columns that weft_loader_next returns begin with the first of them. Mixtures mix the examples of a
+ * range. NULL: the whole batch is one range. */
+typedef bool wi_loader_part(const void *user, size_t examples, size_t index, size_t *first, size_t *count);
 weft_status wi_loader_create(weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options,
     wi_loader_part *part, const void *user);
 /* weft_loader_begin, but skips the first `batch` batches of the epoch, at most all. */

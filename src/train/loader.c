@@ -10,18 +10,15 @@
  * If the source of the dataset finishes batches, the thread that has filled the last part of a batch does so.
  *
  * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
- * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch.
- *
- * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
- * (2019). */
+ * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "base/process.h"
-#include "base/splitmix.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
 #include "graph/length.h"
 #include "train/dataset.h"
+#include "train/epoch_order.h"
 #include <string.h>
 
 enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, JOBS = 4 /* per batch and thread */ };
@@ -73,41 +70,30 @@ struct weft_loader {
     bool begun, quit;
 };
 
-/* Uniform in 0 .. bound - 1; bound < 2^32, as a dataset of more examples is refused. */
-static size_t random_below(uint64_t *state, uint32_t bound) {
-    uint64_t product = (wi_splitmix(state) >> 32) * bound;
-    const uint32_t threshold = (uint32_t)(0u - bound) % bound;
-    while ((uint32_t)product < threshold) product = (wi_splitmix(state) >> 32) * bound;
-    return (size_t)(product >> 32);
-}
-
-static void make_order(weft_loader *loader, uint64_t epoch) {
-    const size_t count = loader->dataset->examples;
-    for (size_t i = 0; i < count; i++) loader->order[i] = i;
-    if (!loader->shuffle) return;
-    uint64_t state = loader->seed;
-    state = wi_splitmix(&state) ^ epoch; /* mixed first, so that seed 0, epoch 1 is not seed 1, epoch 0 */
-    for (size_t i = count - 1; i > 0; i--) {
-        const size_t j = random_below(&state, (uint32_t)i + 1);
-        const size_t kept = loader->order[i];
-        loader->order[i] = loader->order[j];
-        loader->order[j] = kept;
-    }
-}
-
 static size_t batch_examples(const weft_loader *loader, uint64_t batch_in_epoch) {
     const size_t begin = (size_t)batch_in_epoch * loader->batch;
     const size_t left = loader->dataset->examples - begin;
     return left < loader->batch ? left : loader->batch;
 }
 
-/* The examples of the batch that are loaded: [*first, *first + *count). */
-static void loaded_examples(
-    const weft_loader *loader, uint64_t batch_in_epoch, size_t *first, size_t *count) {
+/* The i-th range of examples of the batch that are loaded: [*first, *first + *count). */
+static bool loaded_range(
+    const weft_loader *loader, uint64_t batch_in_epoch, size_t i, size_t *first, size_t *count) {
     const size_t examples = batch_examples(loader, batch_in_epoch);
     *first = 0;
     *count = examples;
-    if (loader->part) loader->part(loader->part_user, examples, first, count);
+    return loader->part ? loader->part(loader->part_user, examples, i, first, count) : i == 0;
+}
+
+/* All of them. */
+static void loaded_examples(
+    const weft_loader *loader, uint64_t batch_in_epoch, size_t *first, size_t *count) {
+    size_t begin = 0, own = 0;
+    *first = *count = 0;
+    for (size_t i = 0; loaded_range(loader, batch_in_epoch, i, &begin, &own); i++) {
+        if (i == 0) *first = begin;
+        *count += own;
+    }
 }
 
 static unsigned char *slot_column(const weft_loader *loader, uint64_t batch, size_t column) {
@@ -198,19 +184,35 @@ static void give_back(weft_loader *loader) {
     wi_condition_wake_all(&loader->ready);
 }
 
+/* `done` examples of the batch are before the range. */
+static weft_status finish_range(worker *self, const job *p, size_t done, size_t examples) {
+    const weft_loader *const loader = self->loader;
+    const weft_dataset *const dataset = loader->dataset;
+    const size_t last = dataset->count - 1;
+    unsigned char *parts[3];
+    const size_t columns[3] = {0, 1, last};
+    for (size_t i = 0; i < 3; i++)
+        parts[i] =
+            slot_column(loader, p->batch, columns[i]) + done * wi_column_bytes(&dataset->columns[columns[i]]);
+    const wi_batch batch = {.examples = examples,
+        .draws = {.index = (size_t)p->batch_in_epoch, .seed = loader->seed, .epoch = loader->epoch},
+        .image = parts[0],
+        .labels = parts[1],
+        .targets = (float *)(void *)parts[2]};
+    return dataset->source->finish(dataset->source, &batch, &self->workspace);
+}
+
 /* Lets the source finish a batch whose examples are made, with the mutex unlocked meanwhile. */
 static void finish_batch(worker *self, const job *p) {
     weft_loader *const loader = self->loader;
-    const wi_source *const source = loader->dataset->source;
-    wi_batch batch = {
-        .draws = {.index = (size_t)p->batch_in_epoch, .seed = loader->seed, .epoch = loader->epoch},
-        .image = slot_column(loader, p->batch, 0),
-        .labels = slot_column(loader, p->batch, 1),
-        .targets = (float *)(void *)slot_column(loader, p->batch, loader->dataset->count - 1)};
-    size_t first;
-    loaded_examples(loader, p->batch_in_epoch, &first, &batch.examples);
+    size_t first, examples, done = 0;
+    weft_status status = WEFT_OK;
     wi_mutex_unlock(&loader->mutex);
-    const weft_status status = source->finish(source, &batch, &self->workspace);
+    for (size_t i = 0; loaded_range(loader, p->batch_in_epoch, i, &first, &examples) && status == WEFT_OK;
+         i++) {
+        status = finish_range(self, p, done, examples);
+        done += examples;
+    }
     wi_mutex_lock(&loader->mutex);
     if (status != WEFT_OK) note_failure(loader, p, status, 0);
     loader->left[p->batch % loader->slots] = 0;
@@ -409,7 +411,8 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
     wi_mutex_lock(&loader->mutex);
     loader->end = 0; /* no thread begins another job of the previous epoch */
     while (loader->busy) wi_condition_wait(&loader->ready, &loader->mutex);
-    make_order(loader, epoch); /* no thread reads the order now */
+    /* No thread reads the order now. */
+    wi_epoch_order(loader->order, loader->dataset->examples, loader->shuffle, loader->seed, epoch);
     loader->epoch = epoch;
     loader->cursor = loader->made = loader->taken;
     loader->first = loader->taken - batch; /* may wrap around: only differences to it are used */

@@ -131,11 +131,14 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     return wi_feed_check_labels(&pass->feed, pass->dataset);
 }
 
-/* The examples of a batch that this process loads. */
-static void part_of_batch(const void *user, size_t examples, size_t *first, size_t *count) {
-    const wi_shard_range range = wi_shards_examples(user, examples);
+/* The examples of a batch that this process loads: a range for each of its shards. */
+static bool part_of_batch(const void *user, size_t examples, size_t index, size_t *first, size_t *count) {
+    const wi_shards *const shards = user;
+    if (index >= shards->own.count) return false;
+    const wi_shard_range range = wi_examples_of(examples, shards->own.first + index, shards->count);
     *first = range.first;
     *count = range.count;
+    return true;
 }
 
 static weft_status make_loader(wi_pass *pass) {

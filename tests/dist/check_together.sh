@@ -15,6 +15,15 @@ for processes in 1 2 3 4; do
     cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights"
 done
 
+# The examples of a shard are mixed with one another, whoever has the shard.
+export TOGETHER_MIXES=1
+together 1 4 alone.safetensors || fail "mixtures fail" messages
+cp out alone.txt
+together 3 4 together.safetensors || fail "mixtures in three processes fail" messages
+cmp -s alone.txt out || fail "three processes print other numbers of mixtures" out
+cmp -s alone.safetensors together.safetensors || fail "three processes save other weights after mixtures"
+unset TOGETHER_MIXES
+
 # refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
 refused() {
     if together 2 4 refused.safetensors "$1"; then fail "a run with the fault '$1' succeeds" out; fi

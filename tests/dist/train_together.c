@@ -29,10 +29,15 @@ static uint32_t random_bits(void) {
     return state >> 8;
 }
 
+static unsigned char pixels[EXAMPLES][PIXELS]; /* of the images with mixtures */
+static int32_t classes[EXAMPLES];
+
 static void fill(void) {
     for (size_t i = 0; i < EXAMPLES; i++) {
         for (size_t p = 0; p < PIXELS; p++) images[i][p] = (float)random_bits() / 8388608.0f - 1.0f;
-        labels[i] = random_bits() % 4 == 0 ? IGNORED : images[i][0] > 0.3f ? 2 : images[i][1] > 0;
+        for (size_t p = 0; p < PIXELS; p++) pixels[i][p] = (unsigned char)(127 * (images[i][p] + 1));
+        classes[i] = images[i][0] > 0.3f ? 2 : images[i][1] > 0;
+        labels[i] = random_bits() % 4 == 0 ? IGNORED : classes[i];
     }
 }
 
@@ -46,6 +51,7 @@ typedef struct world {
     weft_distributed *job;
     const char *fault;  /* of this process; "": none */
     const char *folder; /* of checkpoints; NULL: none */
+    bool mixes;         /* the environment has TOGETHER_MIXES: the examples of a batch are mixed */
 } world;
 
 static bool show(void *user, const weft_epoch *state) {
@@ -67,34 +73,52 @@ static bool has(const world *it, const char *fault) {
     return strcmp(it->fault, fault) == 0;
 }
 
+/* Images that the loader flips and mixes. */
+static weft_status open_images(weft_dataset **data, weft_context *context) {
+    const weft_transform transforms[] = {
+        weft_transform_random_flip(0.5), weft_transform_mixup(0.8), weft_transform_cutmix(0.8)};
+    const weft_image_options options = {
+        WEFT_IMAGE_OPTIONS_INIT, .transforms = transforms, .transform_count = 3, .targets = CLASSES};
+    const weft_image_block block = {.examples = EXAMPLES,
+        .channels = CHANNELS,
+        .height = SIDE,
+        .width = SIDE,
+        .pixels = &pixels[0][0],
+        .labels = classes};
+    return weft_dataset_from_images(data, context, &block, &options);
+}
+
+static weft_status open_data(weft_dataset **data, weft_context *context, const world *it) {
+    const weft_column columns[] = {
+        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {CHANNELS, SIDE, SIDE}, .data = images},
+        {.name = "label", .dtype = WEFT_I32, .data = labels}};
+    if (has(it, "file")) return weft_dataset_open_idx(data, context, "no/such/folder", "train");
+    if (it->mixes) return open_images(data, context);
+    return weft_dataset_from_memory(data, context, has(it, "examples") ? EXAMPLES - 2 : EXAMPLES, columns, 2);
+}
+
 static weft_status run(weft_context *context, world *it, size_t shards, const char *file) {
     weft_dataset *data = NULL, *test = NULL;
     weft_trainer *trainer = NULL;
     bool found = false;
     weft_graph *const graph = weft_context_graph(context);
-    const weft_column columns[] = {
-        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {CHANNELS, SIDE, SIDE}, .data = images},
-        {.name = "label", .dtype = WEFT_I32, .data = labels}};
     weft_tensor *const logits = network(weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE));
     const weft_class_loss_options counted = {
         WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = IGNORED};
-    weft_tensor *const loss = weft_cross_entropy_loss(logits, weft_input(graph, "label", WEFT_I32), &counted);
+    weft_tensor *const loss =
+        it->mixes ? weft_cross_entropy(logits, weft_input(graph, "target", WEFT_F32, CLASSES))
+                  : weft_cross_entropy_loss(logits, weft_input(graph, "label", WEFT_I32), &counted);
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO)};
     weft_optimizer optimizer = weft_adam(1e-2f);
     optimizer.clip_norm = 0.5f;
-    weft_status status =
-        weft_dataset_from_memory(&data, context, has(it, "examples") ? EXAMPLES - 2 : EXAMPLES, columns, 2);
-    if (!status) status = weft_dataset_from_memory(&test, context, EXAMPLES / 2, columns, 2);
-    if (!status && has(it, "file")) {
-        weft_dataset_release(data);
-        data = NULL;
-        status = weft_dataset_open_idx(&data, context, "no/such/folder", "train");
-    }
+    weft_status status = open_data(&data, context, it);
+    if (!status) status = open_data(&test, context, &(world){.fault = "", .mixes = it->mixes});
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer, .epochs = 3,
-        .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = true, .ignored_label = IGNORED,
-        .validation = test, .metrics = metrics, .metric_count = 1, .training_metrics = true, .on_epoch = show,
-        .on_step = may_stop, .user = it, .gradient_shards = shards, .distributed = it->job,
-        .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
+        .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = !it->mixes,
+        .ignored_label = it->mixes ? 0 : IGNORED, .validation = test, .metrics = metrics, .metric_count = 1,
+        .training_metrics = true, .on_epoch = show, .on_step = may_stop, .user = it,
+        .gradient_shards = shards, .distributed = it->job, .checkpoint = it->folder,
+        .checkpoint_every = {.steps = 1}};
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
     if (!status && it->folder) status = weft_trainer_resume(trainer, it->folder, &found);
     if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
@@ -107,7 +131,7 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
 
 int main(int argc, char **argv) {
     weft_context *context = NULL;
-    world it = {NULL, "", argc > 4 ? argv[4] : NULL};
+    world it = {NULL, "", argc > 4 ? argv[4] : NULL, getenv("TOGETHER_MIXES") != NULL};
     if (argc < 3) return fprintf(stderr, "usage: train_together SHARDS FILE [FAULT [FOLDER]]\n"), 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill();
