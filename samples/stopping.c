@@ -47,6 +47,8 @@ weft_status stopping_run(
     if (found) printf("continuing after step %zu\n", info.steps);
     stopping_begin(trainer);
     status = weft_trainer_run(trainer, dataset);
+    if (!status && weft_trainer_events(trainer) && weft_events_flush(weft_trainer_events(trainer)))
+        fprintf(stderr, "%s: events are missing: %s\n", line->program, weft_last_error());
     weft_trainer_get_info(trainer, &info);
     const int ended = stopping_end(line, info.steps);
     if (!status) *stopped = ended;

@@ -26,7 +26,7 @@ int loop_main(command_line *line, int argc, char **argv, weft_status (*train)(tr
     const weft_status status = run(&loop, train);
     if (status) hide_progress(), fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
     if (loop.events && weft_events_flush(loop.events))
-        fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+        fprintf(stderr, "%s: events are missing: %s\n", line->program, weft_last_error());
     weft_events_release(loop.events);
     weft_context_release(loop.context);
     return status ? 1 : loop.stopped;

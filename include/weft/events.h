@@ -10,9 +10,9 @@
  * once, and the training goes on; weft_events_flush returns the error.
  *
  * Tags name curves and other series: "loss/training" is the curve "training" in the group "loss". Each tag is for events
- * of one kind: TensorBoard does not show others. Tags and texts are UTF-8; other bytes are replaced by U+FFFD. `step` is the number of finished steps, from 1, or any other number that
- * grows. Any thread may call these functions; functions that take tensors only the thread that uses their graph.
- * Errors of all calls: WEFT_ERROR_ARGUMENT (an argument is NULL), WEFT_ERROR_MEMORY. */
+ * of one kind: TensorBoard does not show others. Tags and texts are UTF-8; other bytes are replaced by U+FFFD. `step`
+ * is the number of finished steps, from 1, or any other number that grows. Any thread may call these functions; only the
+ * thread that uses a graph may call those that take its tensors. Errors of all calls: WEFT_ERROR_ARGUMENT (an argument is NULL), WEFT_ERROR_MEMORY. */
 #ifndef WEFT_EVENTS_H
 #define WEFT_EVENTS_H
 
@@ -47,7 +47,8 @@ WEFT_API weft_events *weft_events_retain(weft_events *events);
 /* The last release writes what is in the queue, waits for the end of the thread, and closes the files. NULL is
  * allowed. */
 WEFT_API void weft_events_release(weft_events *events);
-/* Waits until the events so far are in the files. Error: the first error of writing since the last call. */
+/* Waits until the events so far are in the files. Error: the first error of writing so far; events that were lost then
+ * are not written again. */
 WEFT_API weft_status weft_events_flush(weft_events *events);
 
 /* A point of a curve. */

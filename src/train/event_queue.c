@@ -32,7 +32,7 @@ struct wi_event_queue {
     size_t bytes;
     bool closes, has_dropped;
     size_t flushes_wanted, flushes_done;
-    weft_status status;       /* first error of a sink since the last flush */
+    weft_status status;       /* first error of a sink */
     char line[WI_ERROR_LINE]; /* its message */
     /* Only the thread uses these, and wi_event_queue_close after its end. */
     sink_slot slots[WI_EVENT_SINKS];
@@ -84,7 +84,7 @@ const char *wi_event_string(wi_event *event, const char *text) {
 
 /* ---- the writing thread ---- */
 
-/* The log has the first error of each sink, and weft_events_flush returns the first error since the last flush. */
+/* The log has the first error of each sink, and weft_events_flush returns the first error of all. */
 static void note_failure(wi_event_queue *queue, sink_slot *slot, weft_status status) {
     if (status == WEFT_OK) return;
     if (!slot->has_failed)
@@ -246,7 +246,6 @@ weft_status wi_event_queue_flush(wi_event_queue *queue) {
     wi_condition_wake_one(&queue->work);
     while (queue->flushes_done < wanted) wi_condition_wait(&queue->flushed, &queue->mutex);
     const weft_status status = queue->status;
-    queue->status = WEFT_OK;
     if (status != WEFT_OK) wi_error_restore(queue->line);
     wi_mutex_unlock(&queue->mutex);
     return status;

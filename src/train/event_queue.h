@@ -19,7 +19,7 @@ weft_status wi_event_queue_create(wi_event_queue **queue, const weft_allocator *
 void wi_event_queue_close(wi_event_queue *queue);
 /* Takes the event over, also after an error. */
 weft_status wi_event_queue_put(wi_event_queue *queue, wi_event *event);
-/* Waits until the events so far are in the files. Error: the first error of a sink since the last flush. */
+/* Waits until the events so far are in the files. Error: the first error of a sink so far. */
 weft_status wi_event_queue_flush(wi_event_queue *queue);
 
 /* A new event with a block for `room` bytes of content; NULL: no memory. */
