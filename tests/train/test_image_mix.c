@@ -209,10 +209,11 @@ static void batches_do_not_depend_on_threads(void **state) {
     weft_dataset_release(dataset);
 }
 
-static void load_half(const void *user, size_t whole, size_t *first, size_t *count) {
+static bool load_half(const void *user, size_t whole, size_t index, size_t *first, size_t *count) {
     (void)user;
     *first = whole / 2;
     *count = whole - *first - (whole == 1);
+    return index == 0;
 }
 
 /* One of several processes loads a part of each batch, and none of the last one, and mixes what it loads. */

@@ -120,15 +120,15 @@ static int contiguous_along(const wi_loop *loop, int dimension) {
     return count;
 }
 
-/* In class cpu a map whose rows fill less than half of a vector walks along another dimension, if operands are contiguous there: the three
+/* Where an item walks along a row of vectors, a map whose rows fill less than half of a vector walks along another dimension, if operands are contiguous there: the three
  * channels of an image that changes its memory order, or two halves of channels that are shuffled. */
 static void interchange_short_map(const wi_loops *loops, wi_loop *loop) {
     enum { SHORT = 8 };
     const wi_space *const space = &loop->space;
     const int last = space->rank - 1;
     const wi_device *const device = wi_step_device(loops->partition, loop->step);
-    if (device->profile.device_class != WEFT_CLASS_CPU || loop->step->reduced ||
-        space->dims[last].general > SHORT || !has_many_rows(space))
+    if (!device->profile.item_walks || loop->step->reduced || space->dims[last].general > SHORT ||
+        !has_many_rows(space))
         return;
     for (int i = 0; i < loop->operand_count; i++)
         if (loop->operands[i].value < 0) return; /* a generator */
