@@ -55,8 +55,7 @@ static weft_status add_event(wi_page_history *history, const wi_event *event) {
         wi_page_write_settings(
             &history->settings, "settings", event->of.settings.settings, event->of.settings.count);
         return WEFT_OK;
-    case WI_EVENT_GRAPH:
-        return wi_page_write_network(&history->network, history->allocator, &event->of.graph);
+    case WI_EVENT_GRAPH: wi_page_write_network(&history->network, &event->of.graph); return WEFT_OK;
     case WI_EVENT_MISTAKES:
         return wi_page_write_mistakes(&history->mistakes, &event->of.mistakes, event->step);
     case WI_EVENT_PROFILE:

@@ -3,6 +3,7 @@
 #include "base/platform.h"
 #include "support/checks.h"
 #include "support/fixture.h"
+#include "support/page_steps.h"
 #include "support/scratch.h"
 #include <math.h>
 #include <signal.h>
@@ -147,11 +148,12 @@ static void a_page_shows_network_profile_and_facts(void **state) {
     double accuracy;
     free(run(scratch_path(*state, "facts.html"), &html, &accuracy));
     static const char *const parts[] = {"[\"command\",\"a \\u003cb> \\ufffd\"]", "\"state\":\"ended\"",
-        "\"parameters\":556", "[\"hidden\",", "[\"head\",", "\"profile\":{\"step\":3,",
-        "\"tag\":\"loss/validation\",\"every\":1,\"steps\":[7,14,21]", "[\"optimizer\",\"adam\"]"};
+        "\"parameters\":556", "[\"hidden/weight\",", "[\"head/bias\",", "\"profile\":{\"step\":3,",
+        "[\"optimizer\",\"adam\"]"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(html, parts[i])) fail_msg("%s is missing", parts[i]);
-    assert_true(count_until(strstr(html, "\"profile\""), "[\"", strstr(html, "\"layers\"")) > 3);
+    assert_string_equal(page_steps(html, "loss/validation"), "7,14,21");
+    assert_true(count_until(strstr(html, "\"profile\""), "[\"", strstr(html, "\"nodes\"")) > 3);
     wi_release(NULL, html);
 }
 
@@ -171,7 +173,7 @@ static void a_page_of_a_callback_has_less(void **state) {
     char *const html = read_page(path);
     assert_null(member(html, "profile"));
     assert_null(member(html, "confusion"));
-    assert_non_null(member(html, "layers"));
+    assert_non_null(member(html, "nodes"));
     wi_release(NULL, html);
 }
 
@@ -189,8 +191,9 @@ static void a_resumed_run_goes_on(void **state) {
         end(&t);
     }
     char *const html = read_page(path);
-    assert_non_null(strstr(html, "\"tag\":\"loss/step\",\"every\":1,\"steps\":[1,2,3,4,5,"));
-    assert_non_null(strstr(html, "\"tag\":\"loss/training\",\"every\":1,\"steps\":[7,14,21]"));
+    assert_string_equal(
+        page_steps(html, "loss/step"), "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21");
+    assert_string_equal(page_steps(html, "loss/training"), "7,14,21");
     wi_release(NULL, html);
 }
 

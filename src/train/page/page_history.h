@@ -8,12 +8,12 @@
 
 enum {
     WI_PAGE_CURVES = 256,          /* the largest number of curves */
-    WI_PAGE_POINTS = 24576,        /* of all curves, about */
+    WI_PAGE_POINTS = 16384,        /* of all curves, about */
     WI_PAGE_TAGS = 12,             /* the largest number of tags of pictures */
     WI_PAGE_SHOTS = 12,            /* pictures of a tag */
     WI_PAGE_TEXTS = 40,            /* the latest texts that are kept */
     WI_PAGE_TEXT_BYTES = 4096,     /* bytes of a text; a longer one is cut */
-    WI_PAGE_PICTURE_BYTES = 700000 /* of all pictures over time, as they stand in the page */
+    WI_PAGE_PICTURE_BYTES = 600000 /* of all pictures over time, as they stand in the page */
 };
 
 /* A picture of a tag at one step. */

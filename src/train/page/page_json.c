@@ -57,6 +57,39 @@ void wi_page_write_base64(wi_text *text, const unsigned char *data, size_t bytes
     }
 }
 
+/* ---- network ---- */
+
+static int64_t elements_of(const wi_event_node *node) {
+    int64_t count = 1;
+    for (int i = 0; i < node->rank; i++) count *= node->dims[i];
+    return count;
+}
+
+/* The script of the page groups the nodes to layers. Constants and other sources without parameters are left out. */
+void wi_page_write_network(wi_text *text, const wi_event_graph *graph) {
+    enum { MOST_NODES = 2000 };
+    int64_t parameters = 0;
+    size_t listed = 0;
+    text->length = 0;
+    wi_text_append(text, ",\"nodes\":[");
+    for (size_t i = 0; i < graph->count; i++) {
+        const wi_event_node *const node = &graph->nodes[i];
+        const int64_t count = node->is_parameter ? elements_of(node) : 0;
+        const char *const texts[] = {node->name, node->op, node->shape};
+        parameters += count;
+        if (node->input_count == 0 && !count && strcmp(node->op, "input") != 0) continue;
+        if (listed == MOST_NODES) continue;
+        listed++;
+        wi_text_append(text, listed > 1 ? ",[" : "[");
+        for (size_t k = 0; k < 3; k++) {
+            wi_page_write_string(text, texts[k]);
+            wi_text_append(text, ",");
+        }
+        wi_text_append(text, "%lld]", (long long)count);
+    }
+    wi_text_append(text, "],\"parameters\":%lld", (long long)parameters);
+}
+
 /* ---- mistakes ---- */
 
 /* Confusions of networks with more classes are listed, the most frequent first. */
@@ -172,12 +205,10 @@ static void write_curve(
     wi_text *text, const wi_page_curve *curve, const wi_page_point *points, size_t count) {
     wi_text_append(text, "{\"tag\":");
     wi_page_write_string(text, curve->tag);
-    wi_text_append(text, ",\"every\":%zu,\"steps\":[", curve->every);
-    for (size_t i = 0; i < count; i++) wi_text_append(text, i ? ",%zu" : "%zu", points[i].step);
-    wi_text_append(text, "],\"times\":[");
-    for (size_t i = 0; i < count; i++) wi_text_append(text, i ? ",%.7g" : "%.7g", points[i].time);
-    wi_text_append(text, "],\"values\":[");
-    for (size_t i = 0; i < count; i++) wi_text_append(text, i ? ",%.7g" : "%.7g", points[i].value);
+    wi_text_append(text, ",\"every\":%zu,\"points\":[", curve->every);
+    for (size_t i = 0; i < count; i++)
+        wi_text_append(text, i ? ",[%zu,%.7g,%.7g]" : "[%zu,%.7g,%.7g]", points[i].step, points[i].time,
+            points[i].value);
     wi_text_append(text, "]");
     if (curve->not_finite)
         wi_text_append(text, ",\"bad\":[%zu,%zu]", curve->not_finite, curve->first_not_finite);

@@ -13,8 +13,7 @@ void wi_page_write_base64(wi_text *text, const unsigned char *data, size_t bytes
 /* Write members `,"name":value` of the data, which replace the text. */
 void wi_page_write_settings(
     wi_text *text, const char *name, const weft_hyperparameter *settings, size_t count);
-weft_status wi_page_write_network(
-    wi_text *text, const weft_allocator *allocator, const wi_event_graph *graph);
+void wi_page_write_network(wi_text *text, const wi_event_graph *graph);
 weft_status wi_page_write_mistakes(wi_text *text, const wi_event_mistakes *mistakes, size_t step);
 void wi_page_write_profile(wi_text *text, const wi_event_profile *profile, size_t step);
 

@@ -1,4 +1,4 @@
-/* Reads the history of an earlier run from its page (contract in page_history.h). Members that have another form than
+/* Reads the history of an earlier run from its page (contract in page_history.h). Values that have another form than
  * page_json.c writes are skipped. */
 #include "base/json.h"
 #include "base/platform.h"
@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char data_begin[] = "id=\"data\">", data_end[] = "</script>";
+typedef struct reader {
+    wi_page_history *history;
+    wi_json json;
+    size_t first; /* what came at this step or later is left out */
+} reader;
 
 /* The data's text in a page; NULL: there is none. Texts in the page are escaped, so that no other mark comes first. */
 static char *find_data(char *html, size_t *bytes) {
-    char *const begin = strstr(html, data_begin);
-    char *const text = begin ? begin + sizeof data_begin - 1 : NULL;
-    const char *const end = text ? strstr(text, data_end) : NULL;
+    static const char mark[] = "id=\"data\">";
+    char *const begin = strstr(html, mark), *const text = begin ? begin + sizeof mark - 1 : NULL;
+    const char *const end = text ? strstr(text, "</script>") : NULL;
     size_t at;
     if (!end) return NULL;
     *bytes = (size_t)(end - text);
@@ -32,162 +36,95 @@ static size_t size_of(double number) {
     return number >= 1.0 && number < 1e15 ? (size_t)number : 0;
 }
 
-/* Reads an array of numbers into one field of the points. */
-typedef enum field { STEPS, TIMES, VALUES } field;
-static void take_numbers(wi_json *json, wi_page_point *points, size_t count, field which) {
+/* A point of a curve: [step,time,value]. */
+static weft_status restore_point(reader *r, const char *tag) {
+    double numbers[3] = {0.0};
     size_t i = 0;
-    for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json), i++) {
-        const double number = take_number(json);
-        if (i >= count) continue;
-        if (which == STEPS) points[i].step = size_of(number);
-        if (which == TIMES) points[i].time = number;
-        if (which == VALUES) points[i].value = number;
+    for (bool more = wi_json_enter(&r->json, '['); more; more = wi_json_more(&r->json)) {
+        const double number = take_number(&r->json);
+        if (i < 3) numbers[i++] = number;
     }
+    const wi_page_point point = {size_of(numbers[0]), numbers[1], numbers[2]};
+    return tag && point.step < r->first ? wi_page_add_point(r->history, tag, &point) : WEFT_OK;
 }
 
-/* The points of one curve. `points` is created by the first array of numbers. */
-typedef struct old_curve {
-    const char *tag;
-    wi_page_point *points;
-    size_t count, every;
-} old_curve;
-
-static weft_status take_array(wi_json *json, const weft_allocator *allocator, old_curve *old, field which) {
-    if (!old->points) {
-        old->count = wi_json_count(json);
-        old->points = wi_allocate_array(allocator, old->count + 1, sizeof *old->points);
-    }
-    if (!old->points) return WEFT_ERROR_MEMORY;
-    take_numbers(json, old->points, old->count, which);
-    return WEFT_OK;
-}
-
-static weft_status take_curve(wi_json *json, const weft_allocator *allocator, old_curve *old) {
-    for (bool more = wi_json_enter(json, '{'); more; more = wi_json_more(json)) {
-        size_t bytes;
-        const char *const name = wi_json_name(json, &bytes);
-        if (strcmp(name, "tag") == 0)
-            old->tag = wi_json_string(json, &bytes);
-        else if (strcmp(name, "every") == 0)
-            old->every = size_of(take_number(json));
-        else if (strcmp(name, "steps") == 0)
-            WI_TRY(take_array(json, allocator, old, STEPS));
-        else if (strcmp(name, "times") == 0)
-            WI_TRY(take_array(json, allocator, old, TIMES));
-        else if (strcmp(name, "values") == 0)
-            WI_TRY(take_array(json, allocator, old, VALUES));
-        else
-            wi_json_skip(json);
-    }
-    return WEFT_OK;
-}
-
-/* The points become those of a curve that goes on with groups of as many points as before. */
-static weft_status add_curve(wi_page_history *history, const old_curve *old, size_t first) {
-    wi_page_curve *const curve = old->tag ? wi_page_find_curve(history, old->tag) : NULL;
-    if (!curve) return old->tag && history->curve_count < WI_PAGE_CURVES ? WEFT_ERROR_MEMORY : WEFT_OK;
-    for (size_t i = 0; i < old->count; i++)
-        if (old->points[i].step < first) WI_TRY(wi_page_add_point(history, old->tag, &old->points[i]));
-    if (curve->pending == 0 && old->every > curve->every) curve->every = old->every;
-    return WEFT_OK;
-}
-
-static weft_status restore_curves(wi_page_history *history, wi_json *json, size_t first) {
-    weft_status status = WEFT_OK;
-    for (bool more = wi_json_enter(json, '['); more && status == WEFT_OK; more = wi_json_more(json)) {
-        old_curve old = {0};
-        if (wi_json_peek(json) != '{') {
-            wi_json_skip(json);
-            continue;
-        }
-        status = take_curve(json, history->allocator, &old);
-        if (status == WEFT_OK) status = add_curve(history, &old, first);
-        wi_release(history->allocator, old.points);
-    }
-    return status;
-}
-
-/* A picture or a text, {"step":1,"png":"..."} or {"step":1,"tag":"...","text":"..."}. */
+/* The members of a curve, a tag's pictures, one picture, or a text. */
 typedef struct old_item {
-    size_t step;
-    const char *tag, *content;
+    const char *tag, *png, *text;
+    size_t step, every;
 } old_item;
 
-static void take_item(wi_json *json, old_item *item) {
-    size_t bytes;
-    if (wi_json_peek(json) != '{') wi_json_skip(json);
-    for (bool more = wi_json_enter(json, '{'); more; more = wi_json_more(json)) {
-        const char *const name = wi_json_name(json, &bytes);
-        const bool is_text = wi_json_peek(json) == '"';
-        if (is_text && strcmp(name, "tag") == 0)
-            item->tag = wi_json_string(json, &bytes);
-        else if (is_text && (strcmp(name, "png") == 0 || strcmp(name, "text") == 0))
-            item->content = wi_json_string(json, &bytes);
-        else
-            item->step = size_of(take_number(json));
-    }
-}
-
-/* The text will be part of a page without a further check. */
+/* The picture will be part of a page without a further check. */
 static bool is_base64(const char *text) {
     return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")] == '\0';
 }
 
-static weft_status restore_shots(wi_page_history *history, wi_json *json, const char *tag, size_t first) {
-    for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json)) {
-        old_item item = {0};
-        take_item(json, &item);
-        if (!tag || !item.content || item.step >= first || !is_base64(item.content)) continue;
-        char *const png = wi_copy_string(history->allocator, item.content);
-        if (!png) return WEFT_ERROR_MEMORY;
-        WI_TRY(wi_page_add_shot(history, tag, item.step, png));
-    }
-    return WEFT_OK;
+static weft_status restore_picture(reader *r, const old_item *item) {
+    char *const png = wi_copy_string(r->history->allocator, item->png);
+    return png ? wi_page_add_shot(r->history, item->tag, item->step, png) : WEFT_ERROR_MEMORY;
 }
 
-static weft_status restore_albums(wi_page_history *history, wi_json *json, size_t first) {
-    for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json)) {
-        const char *tag = NULL;
+static weft_status add_item(reader *r, const old_item *item) {
+    if (!item->tag) return WEFT_OK;
+    wi_page_curve *const curve = item->every ? wi_page_find_curve(r->history, item->tag) : NULL;
+    if (curve && curve->pending == 0 && item->every > curve->every) curve->every = item->every;
+    if (item->step >= r->first) return WEFT_OK;
+    if (item->png && is_base64(item->png)) WI_TRY(restore_picture(r, item));
+    return item->text ? wi_page_add_text(r->history, item->tag, item->step, item->text) : WEFT_OK;
+}
+
+static weft_status restore_list(reader *r, const char *tag);
+
+/* An object with these members; tag: that of the object around it. */
+static weft_status restore_item(reader *r, const char *tag) {
+    old_item item = {.tag = tag};
+    for (bool more = wi_json_enter(&r->json, '{'); more; more = wi_json_more(&r->json)) {
         size_t bytes;
-        if (wi_json_peek(json) != '{') wi_json_skip(json);
-        for (bool inner = wi_json_enter(json, '{'); inner; inner = wi_json_more(json)) {
-            const char *const name = wi_json_name(json, &bytes);
-            if (strcmp(name, "tag") == 0 && wi_json_peek(json) == '"')
-                tag = wi_json_string(json, &bytes);
-            else if (strcmp(name, "shots") == 0 && wi_json_peek(json) == '[')
-                WI_TRY(restore_shots(history, json, tag, first));
-            else
-                wi_json_skip(json);
-        }
-    }
-    return WEFT_OK;
-}
-
-static weft_status restore_texts(wi_page_history *history, wi_json *json, size_t first) {
-    for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json)) {
-        old_item item = {0};
-        take_item(json, &item);
-        if (item.tag && item.content && item.step < first)
-            WI_TRY(wi_page_add_text(history, item.tag, item.step, item.content));
-    }
-    return WEFT_OK;
-}
-
-static weft_status restore(wi_page_history *history, wi_json *json, size_t first) {
-    for (bool more = wi_json_enter(json, '{'); more; more = wi_json_more(json)) {
-        size_t bytes;
-        const char *const name = wi_json_name(json, &bytes);
-        const bool is_list = wi_json_peek(json) == '[';
-        if (strcmp(name, "began") == 0)
-            history->began = take_number(json);
-        else if (is_list && strcmp(name, "curves") == 0)
-            WI_TRY(restore_curves(history, json, first));
-        else if (is_list && strcmp(name, "pictures") == 0)
-            WI_TRY(restore_albums(history, json, first));
-        else if (is_list && strcmp(name, "texts") == 0)
-            WI_TRY(restore_texts(history, json, first));
+        const char *const name = wi_json_name(&r->json, &bytes);
+        const char **const text = strcmp(name, "tag") == 0    ? &item.tag
+                                  : strcmp(name, "png") == 0  ? &item.png
+                                  : strcmp(name, "text") == 0 ? &item.text
+                                                              : NULL;
+        if (text && wi_json_peek(&r->json) == '"')
+            *text = wi_json_string(&r->json, &bytes);
+        else if (strcmp(name, "step") == 0)
+            item.step = size_of(take_number(&r->json));
+        else if (strcmp(name, "every") == 0)
+            item.every = size_of(take_number(&r->json));
+        else if (strcmp(name, "points") == 0 || strcmp(name, "shots") == 0)
+            WI_TRY(restore_list(r, item.tag));
         else
-            wi_json_skip(json);
+            wi_json_skip(&r->json);
+    }
+    return add_item(r, &item);
+}
+
+static weft_status restore_list(reader *r, const char *tag) {
+    if (wi_json_peek(&r->json) != '[') return wi_json_skip(&r->json), WEFT_OK;
+    for (bool more = wi_json_enter(&r->json, '['); more; more = wi_json_more(&r->json)) {
+        const char first = wi_json_peek(&r->json);
+        if (first == '[')
+            WI_TRY(restore_point(r, tag));
+        else if (first == '{')
+            WI_TRY(restore_item(r, tag));
+        else
+            wi_json_skip(&r->json);
+    }
+    return WEFT_OK;
+}
+
+static weft_status restore(reader *r) {
+    static const char *const lists[] = {"curves", "pictures", "texts"};
+    for (bool more = wi_json_enter(&r->json, '{'); more; more = wi_json_more(&r->json)) {
+        size_t bytes, i = 0;
+        const char *const name = wi_json_name(&r->json, &bytes);
+        while (i < 3 && strcmp(name, lists[i]) != 0) i++;
+        if (strcmp(name, "began") == 0)
+            r->history->began = take_number(&r->json);
+        else if (i < 3)
+            WI_TRY(restore_list(r, NULL));
+        else
+            wi_json_skip(&r->json);
     }
     return WEFT_OK;
 }
@@ -197,9 +134,9 @@ weft_status wi_page_restore(wi_page_history *history, char *html, size_t first) 
     size_t bytes = 0;
     char *const text = find_data(html, &bytes);
     if (!text) return WEFT_OK;
-    wi_json json = {text, text + bytes};
+    reader r = {history, {text, text + bytes}, first};
     wi_locale_enter(&locale);
-    const weft_status status = restore(history, &json, first);
+    const weft_status status = restore(&r);
     wi_locale_leave(&locale);
     return status;
 }
