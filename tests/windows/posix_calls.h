@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <io.h>
 #include <limits.h>
+#include <process.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -71,6 +72,10 @@ MISSING(int, posix_chmod, (const char *path, int mode), ((void)path, (void)mode,
 MISSING(int, kill, (pid_t process, int number), ((void)process, (void)number, -1))
 MISSING(int, getrlimit, (int which, struct rlimit *limit), ((void)which, (void)limit, -1))
 MISSING(int, setrlimit, (int which, const struct rlimit *limit), ((void)which, (void)limit, -1))
+MISSING(unsigned, alarm, (unsigned seconds), seconds)
+MISSING(int, link, (const char *from, const char *to), ((void)from, (void)to, -1))
+MISSING(int, fdatasync, (int file), ((void)file, -1))
+MISSING(int, chown, (const char *path, uid_t user, uid_t group), ((void)path, (void)user, (void)group, -1))
 MISSING(uid_t, geteuid, (void), 0)
 MISSING(int, seteuid, (uid_t user), ((void)user, -1))
 MISSING(int, truncate, (const char *path, long bytes), ((void)path, (void)bytes, -1))
