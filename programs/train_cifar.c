@@ -15,8 +15,8 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 
-enum { SIDE = 32, PADDING = 4, MOST_TRANSFORMS = 3, PATH_ROOM = 4096 };
-enum { DATA, MODEL, AUGMENT, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
+enum { SIDE = 32, PADDING = 4, MOST_TRANSFORMS = 3, MOST_SHOWN = 64, PATH_ROOM = 4096 };
+enum { DATA, MODEL, AUGMENT, SHOW, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "train_cifar";
 static option options[OPTIONS] = {
@@ -25,6 +25,8 @@ static option options[OPTIONS] = {
     [MODEL] = {"--model", OPTION_CHOICE, "alexnet|resnet20|resnet56", "network to train", "resnet20"},
     [AUGMENT] = {"--augment", OPTION_CHOICE, "standard|randaugment|mixup|cutmix",
         "crops and flips; the others also RandAugment, or mixtures of two images", "standard"},
+    [SHOW] = {"--show-augmented", OPTION_OUTPUT, "FILE.png",
+        "file for a picture of the first images that the network is trained on", NULL},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training images", "20"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "images per step", "128"},
     [RATE] = {"--rate", OPTION_RATE, "R",
@@ -158,6 +160,28 @@ static bool finish_epoch(void *user, const weft_epoch *e) {
     return r->saved == WEFT_OK;
 }
 
+/* Saves the first images of the first step, as they are after augmentation. */
+static weft_status show_augmented(const run *r) {
+    const image_format format = image_format_of("resnet20");
+    const weft_loader_options loading = {WEFT_LOADER_OPTIONS_INIT, .shuffle = true,
+        .batch = option_count_of(&options[BATCH]), .seed = option_count_of(&options[SEED])};
+    static float pixels[MOST_SHOWN * SIDE * SIDE * 3];
+    weft_loader *loader = NULL;
+    size_t examples = 0;
+    const void *columns[4];
+    weft_status status = weft_loader_create(&loader, r->pictures.training, &loading);
+    if (!status) status = weft_loader_begin(loader, 0);
+    if (!status) status = weft_loader_next(loader, &examples, columns);
+    if (examples > MOST_SHOWN) examples = MOST_SHOWN;
+    for (size_t i = 0; i < examples * SIDE * SIDE * 3; i++)
+        pixels[i] = ((const float *)columns[0])[i] * format.deviation[i % 3] + format.mean[i % 3];
+    weft_loader_release(loader);
+    if (status) return status;
+    return weft_image_save_png(options[SHOW].text, pixels,
+        WEFT_WITH(png, .images = examples, .channels = 3, .height = SIDE, .width = SIDE,
+            .channels_last = true, .zoom = 3));
+}
+
 static const char *model_name(void) {
     return strcmp(options[MODEL].text, "alexnet") == 0 ? "alexnet_r" : options[MODEL].text;
 }
@@ -219,6 +243,7 @@ static weft_status train(run *r, const command_line *line) {
     double accuracy = 0;
     weft_status status = weft_context_create(&r->context, &opened);
     if (!status) status = folder ? open_cifar(r, folder) : open_all_digits(r);
+    if (!status && options[SHOW].text) status = show_augmented(r);
     if (!status) status = make_trainer(r, line);
     if (status) return status;
     printf("%s: %zu training images, %zu test images\n", r->pictures.name,

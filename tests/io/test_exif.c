@@ -3,6 +3,8 @@
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_bytes.h"
+#include "support/image_examples.h"
+#include "support/image_tree.h"
 #include "support/mutate.h"
 
 enum { MOST = 1024 };
@@ -139,50 +141,70 @@ static void damage_is_survived(void **state) {
     assert_true(counts.refused > f.size - 10 && counts.refused < counts.tries);
 }
 
-#ifdef WEFT_WITH_JPEG
-/* Where the EXIF standard shows row 0 and column 0: "0th row" at the visual top, right, bottom or left. */
-static void images_are_turned(void **state) {
-    (void)state;
-    enum { TOP, RIGHT, BOTTOM, LEFT, HEIGHT = 8, WIDTH = 16 };
-    static const int sides[8][2] = {{TOP, LEFT}, {TOP, RIGHT}, {BOTTOM, RIGHT}, {BOTTOM, LEFT}, {LEFT, TOP},
-        {RIGHT, TOP}, {RIGHT, BOTTOM}, {LEFT, BOTTOM}};
-    unsigned char pixels[HEIGHT * WIDTH * 3], plain[HEIGHT * WIDTH * 3], got[HEIGHT * WIDTH * 3];
-    for (size_t i = 0; i < sizeof pixels; i++)
+#if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)
+enum { TOP, RIGHT, BOTTOM, LEFT, HEIGHT = 8, WIDTH = 16, IMAGE = 3 * HEIGHT * WIDTH };
+
+/* Saves a ramp of colours as a JPEG file with this orientation. */
+static void save_image(const char *path, uint32_t orientation) {
+    const exif e = good_exif(orientation, orientation % 2);
+    file f = begin_file();
+    put_exif(&f, &e);
+    unsigned char pixels[IMAGE];
+    for (size_t i = 0; i < IMAGE; i++)
         pixels[i] = (unsigned char)(9 * (i / 3 % WIDTH) + 14 * (i / 3 / WIDTH) + i % 3);
     const image_bytes jpeg = image_bytes_jpeg(HEIGHT, WIDTH, IMAGE_JPEG_RGB, pixels);
-    const char *const path = test_path("turned.jpg");
-    for (uint32_t value = 1; value <= 8; value++) {
-        const exif e = good_exif(value, value % 2);
-        file f = begin_file();
-        put_exif(&f, &e);
-        unsigned char *const whole = malloc(f.size + jpeg.size);
-        memcpy(whole, f.bytes, f.size);
-        memcpy(whole + f.size, jpeg.data + 2, jpeg.size - 2);
-        image_bytes_save(path, whole, f.size + jpeg.size - 2);
-        free(whole);
-        const weft_image_options stored = {
-            WEFT_IMAGE_OPTIONS_INIT, .bytes = true, .layout = WEFT_CHANNELS_LAST};
-        weft_image_options upright = stored;
-        upright.exif_orientation = true;
-        assert_ok(weft_load_image(test_context(), path, &stored, plain, sizeof plain));
-        assert_ok(weft_load_image(test_context(), path, &upright, got, sizeof got));
-        const int *const side = sides[value - 1];
-        const bool swapped = side[0] == LEFT || side[0] == RIGHT;
-        const size_t height = swapped ? WIDTH : HEIGHT, width = swapped ? HEIGHT : WIDTH;
-        for (size_t row = 0; row < HEIGHT; row++)
-            for (size_t column = 0; column < WIDTH; column++) {
-                const size_t along[2] = {row, column};
-                size_t y = 0, x = 0;
-                for (int i = 0; i < 2; i++) {
-                    if (side[i] == TOP) y = along[i];
-                    if (side[i] == BOTTOM) y = height - 1 - along[i];
-                    if (side[i] == LEFT) x = along[i];
-                    if (side[i] == RIGHT) x = width - 1 - along[i];
-                }
-                assert_memory_equal(got + (y * width + x) * 3, plain + (row * WIDTH + column) * 3, 3);
-            }
-    }
+    unsigned char *const whole = malloc(f.size + jpeg.size);
+    memcpy(whole, f.bytes, f.size);
+    memcpy(whole + f.size, jpeg.data + 2, jpeg.size - 2);
+    image_bytes_save(path, whole, f.size + jpeg.size - 2);
+    free(whole);
     free(jpeg.data);
+}
+
+/* sides: where the EXIF standard shows row 0 and column 0, "0th row" at the visual top, right, bottom or left. */
+static void check_turned(const unsigned char *got, const unsigned char *stored, const int sides[2]) {
+    const bool swapped = sides[0] == LEFT || sides[0] == RIGHT;
+    const size_t height = swapped ? WIDTH : HEIGHT, width = swapped ? HEIGHT : WIDTH;
+    for (size_t row = 0; row < HEIGHT; row++)
+        for (size_t column = 0; column < WIDTH; column++) {
+            const size_t along[2] = {row, column};
+            size_t y = 0, x = 0;
+            for (int i = 0; i < 2; i++) {
+                if (sides[i] == TOP) y = along[i];
+                if (sides[i] == BOTTOM) y = height - 1 - along[i];
+                if (sides[i] == LEFT) x = along[i];
+                if (sides[i] == RIGHT) x = width - 1 - along[i];
+            }
+            assert_memory_equal(got + (y * width + x) * 3, stored + (row * WIDTH + column) * 3, 3);
+        }
+}
+
+/* One image, and a folder whose images give the size of the column. */
+static void images_are_turned(void **state) {
+    (void)state;
+    static const int sides[8][2] = {{TOP, LEFT}, {TOP, RIGHT}, {BOTTOM, RIGHT}, {BOTTOM, LEFT}, {LEFT, TOP},
+        {RIGHT, TOP}, {RIGHT, BOTTOM}, {LEFT, BOTTOM}};
+    const weft_image_options stored = {WEFT_IMAGE_OPTIONS_INIT, .bytes = true, .layout = WEFT_CHANNELS_LAST},
+                             upright = {WEFT_IMAGE_OPTIONS_INIT, .bytes = true, .layout = WEFT_CHANNELS_LAST,
+                                 .exif_orientation = true};
+    unsigned char plain[IMAGE], got[IMAGE], loaded[IMAGE];
+    image_tree_begin("turned");
+    image_tree_folder("a");
+    for (uint32_t value = 1; value <= 8; value++) {
+        weft_dataset *dataset = NULL;
+        save_image(image_tree_path("a/turned.jpg"), value);
+        assert_ok(
+            weft_load_image(test_context(), image_tree_path("a/turned.jpg"), &stored, plain, sizeof plain));
+        assert_ok(
+            weft_load_image(test_context(), image_tree_path("a/turned.jpg"), &upright, got, sizeof got));
+        check_turned(got, plain, sides[value - 1]);
+        assert_ok(weft_dataset_open_image_folder(&dataset, test_context(), image_tree_root(), &upright));
+        assert_int_equal(weft_dataset_column(dataset, 0)->dims[0], value >= 5 ? WIDTH : HEIGHT);
+        assert_int_equal(weft_dataset_column(dataset, 0)->dims[1], value >= 5 ? HEIGHT : WIDTH);
+        assert_int_equal(image_examples_load(dataset, NULL, 0, loaded, NULL), 1);
+        assert_memory_equal(loaded, got, sizeof got);
+        weft_dataset_release(dataset);
+    }
 }
 #endif
 
@@ -192,7 +214,7 @@ int main(void) {
         cmocka_unit_test(what_is_not_understood_is_ignored),
         cmocka_unit_test(segments_are_skipped),
         cmocka_unit_test(damage_is_survived),
-#ifdef WEFT_WITH_JPEG
+#if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)
         cmocka_unit_test(images_are_turned),
 #endif
     };

@@ -36,8 +36,10 @@ case $result in *'"model": "alexnet", "data": "digits", "epochs": 2, "batch": 35
 [ "$(tr '\n' ' ' <"$work/small.names")" = "0 1 2 3 4 5 6 7 8 9 " ] || fail "train_cifar left other names"
 
 # With mixtures, the network learns from the column "target", and the test images have one, too.
-result=$("$train" --model alexnet --epochs 1 --batch 359 --augment cutmix --json --save "$work/mixed.safetensors" | tail -n 1)
+result=$("$train" --model alexnet --epochs 1 --batch 359 --augment cutmix --json --save "$work/mixed.safetensors" \
+    --show-augmented "$work/mixed.png" | tail -n 1)
 case $result in *'"steps": 5,'*'"test_accuracy": 0.'*) ;; *) fail "train_cifar --augment cutmix: $result" ;; esac
+[ -s "$work/mixed.png" ] || fail "train_cifar showed no images"
 
 # A run that SIGTERM stops ends with a checkpoint, and goes on to the same weights as one that was not stopped.
 folder=$work/checkpoints
