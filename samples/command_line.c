@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEANING_COLUMN = 26, LINE_WIDTH = 80, LONGEST_PATH = 4096 };
+enum { MEANING_COLUMN = 26, LINE_WIDTH = 100, LONGEST_PATH = 4096 };
 
 /* The options of every program that trains. */
 enum {
