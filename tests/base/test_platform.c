@@ -37,6 +37,9 @@ static void a_file_without_a_size_is_read(void **state) {
     char *read = NULL;
     size_t bytes = 0;
     (void)state;
+#if defined(_WIN32)
+    skip();
+#endif
     assert_ok(wi_file_read(NULL, "/proc/self/cmdline", &read, &bytes)); /* stat says 0 bytes */
     assert_non_null(strstr(read, "test_platform"));
     wi_release(NULL, read);
@@ -215,7 +218,9 @@ static void folders_are_made_with_their_parents(void **state) {
     assert_ok(wi_directory_create(path, true));
     assert_ok(wi_directory_create(path, true)); /* once more is fine */
     assert_int_equal(stat(path, &made), 0);
+#if !defined(_WIN32) /* which has access lists */
     assert_int_equal(made.st_mode & 0777, 0700);
+#endif
     assert_ok(wi_file_write_atomic(scratch_path(*state, "a/file"), "", 0));
     assert_fails(wi_directory_create(scratch_path(*state, "a/file/b"), true), WEFT_ERROR_FILE, "a/file'");
     assert_fails(wi_directory_create(scratch_path(*state, "a/file"), true), WEFT_ERROR_FILE, "a/file'");

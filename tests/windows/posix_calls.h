@@ -68,7 +68,6 @@ MISSING(pid_t, waitpid, (pid_t process, int *status, int options),
 MISSING(int, symlink, (const char *to, const char *path), ((void)to, (void)path, -1))
 MISSING(int, mkfifo, (const char *path, int mode), ((void)path, (void)mode, -1))
 MISSING(int, posix_pipe, (int *ends), ((void)ends, -1))
-MISSING(int, posix_chmod, (const char *path, int mode), ((void)path, (void)mode, -1))
 MISSING(int, kill, (pid_t process, int number), ((void)process, (void)number, -1))
 MISSING(int, getrlimit, (int which, struct rlimit *limit), ((void)which, (void)limit, -1))
 MISSING(int, setrlimit, (int which, const struct rlimit *limit), ((void)which, (void)limit, -1))
@@ -79,6 +78,13 @@ MISSING(int, chown, (const char *path, uid_t user, uid_t group), ((void)path, (v
 MISSING(uid_t, geteuid, (void), 0)
 MISSING(int, seteuid, (uid_t user), ((void)user, -1))
 MISSING(int, truncate, (const char *path, long bytes), ((void)path, (void)bytes, -1))
+/* Tests remove a folder after they gave themselves all rights. */
+static inline int posix_chmod(const char *path, int mode) {
+    if (mode == 0700) return _chmod(path, _S_IREAD | _S_IWRITE);
+    print_message("Windows has no chmod()\n");
+    skip();
+    return -1;
+}
 #define pipe(ends)        posix_pipe(ends)
 #define chmod(path, mode) posix_chmod(path, mode)
 
