@@ -66,8 +66,9 @@ WEFT_API weft_transform weft_transform_random_flip(double probability);
 WEFT_API weft_transform weft_transform_random_vertical_flip(double probability);
 
 /* ---- transforms of colours and shapes ----
- * The definitions are those of torchvision for PIL images, or where it has none (erasing, mixtures) for tensors. Hue is not rounded to 8 bits in between, as PIL does. What needs red, green and blue (grey,
- * saturation, hue) leaves images without exactly three channels as they are. Random factors are multiples of 2^-16. */
+ * The definitions are those of torchvision for PIL images, or where it has none (erasing, mixtures) for tensors. Hue is
+ * not rounded to 8 bits in between, as PIL does. What needs red, green and blue (grey, saturation, hue) leaves images
+ * without exactly three channels as they are. Random factors are multiples of 2^-16. */
 /* With this probability, all three channels become 0.299 R + 0.587 G + 0.114 B. */
 WEFT_API weft_transform weft_transform_random_grey(double probability);
 /* Rotates by an angle of -degrees to degrees about the centre, counter-clockwise, with bilinear interpolation. fill: 0,
@@ -88,8 +89,8 @@ WEFT_API weft_transform weft_transform_rand_augment(int64_t operations, int64_t 
  * A weight w is drawn from Beta(alpha, alpha) for each batch. Each example is mixed with the one before it in the batch,
  * and the first with the last. The targets are mixed with the same weights (option `targets`, which a mixture needs),
  * and the label becomes that of the greater part. Of several mixtures in a list, each batch gets one at random. The
- * batch, and not the example, determines the random numbers. A trainer with gradient
- * shards mixes the examples of each shard with one another. weft_load_image mixes nothing. */
+ * batch, and not the example, determines the random numbers. A trainer with gradient shards mixes the examples of each
+ * shard with one another. weft_load_image mixes nothing. */
 /* w · example + (1 - w) · the example before it (Zhang et al. 2017). */
 WEFT_API weft_transform weft_transform_mixup(double alpha);
 /* Copies a rectangle of about 1 - w of the image from the example before it (Yun et al. 2019); the weight of the targets

@@ -31,8 +31,9 @@ static int64_t rounded(double x, double unit) {
 
 /* Rotates counter-clockwise about the centre of the image. */
 static void rotate(wi_planes *p, double degrees, const unsigned char *fill) {
-    const double radians = degrees * (3.14159265358979323846 / 180);
-    const int64_t c = rounded(cos(radians), 0x1p24), s = rounded(sin(radians), 0x1p24);
+    const double radian = 3.14159265358979323846 / 180;
+    const int64_t c = rounded(wi_math_cos(degrees * radian), 0x1p24);
+    const int64_t s = rounded(wi_math_cos((90 - degrees) * radian), 0x1p24);
     const int64_t width = p->width, height = p->height;
     const int64_t m[] = {c, -s, ((width << 24) - c * width + s * height) / 2, s, c,
         ((height << 24) - s * width - c * height) / 2};

@@ -24,8 +24,7 @@ void wi_draw_rectangle(
     const weft_transform *transform, double area, const uint32_t words[2], double *a, double *b);
 
 /* Applies a transform to the planes that changes pixels but not the size: grey, rotation, jitter, erasing,
- * RandAugment. index: of the transform. fill[c]: the value of pixels without a source. Angles and weights, which the C
- * library's functions give, are rounded to 2^-16 or 2^-24, so that their last bits do not matter. */
+ * RandAugment. index: of the transform. fill[c]: the value of pixels without a source. */
 void wi_planes_augment(wi_planes *planes, const weft_transform *transform, size_t index,
     const wi_example *example, const unsigned char *fill);
 

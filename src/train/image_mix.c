@@ -27,8 +27,8 @@ typedef struct mixture {
 static bool try_beta(const uint32_t words[4], double alpha, double *value) {
     const double u = ((double)words[0] + 0.5) * 0x1p-32, v = ((double)words[1] + 0.5) * 0x1p-32;
     if (alpha >= 0.5) {
-        const double inner = alpha > 0.5 ? exp(log(u) * 2 / (2 * alpha - 1)) : 0;
-        *value = 0.5 + 0.5 * cos(6.28318530717958647692 * v) * sqrt(1 - inner);
+        const double inner = alpha > 0.5 ? wi_math_exp(wi_math_log(u) * 2 / (2 * alpha - 1)) : 0;
+        *value = 0.5 + 0.5 * wi_math_cos(6.28318530717958647692 * v) * sqrt(1 - inner);
         return true;
     }
     const double log_x = wi_math_log(u) / alpha, log_y = wi_math_log(v) / alpha, larger = fmax(log_x, log_y);

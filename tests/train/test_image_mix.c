@@ -209,14 +209,16 @@ static void batches_do_not_depend_on_threads(void **state) {
     weft_dataset_release(dataset);
 }
 
+/* The second half of a batch, as two ranges. */
 static bool load_half(const void *user, size_t whole, size_t index, size_t *first, size_t *count) {
     (void)user;
-    *first = whole / 2;
-    *count = whole - *first - (whole == 1);
-    return index == 0;
+    *first = whole / 2 + index * (whole / 4);
+    *count = whole / 4;
+    return index < 2;
 }
 
-/* One of several processes loads a part of each batch, and none of the last one, and mixes what it loads. */
+/* One of several processes loads two gradient shards of each batch, and none of the last one. It mixes the examples of
+ * each shard with one another. */
 static void parts_of_batches_are_mixed(void **state) {
     (void)state;
     const weft_transform transform = weft_transform_mixup(0.4);
@@ -237,7 +239,7 @@ static void parts_of_batches_are_mixed(void **state) {
             assert_ok(weft_loader_next(loader, &count, columns));
             assert_int_equal(count, batch < 5 ? 8 : 1);
             for (size_t i = 0; i < 4 && batch < 5; i++) {
-                const size_t own = batch * 8 + 4 + i, other = batch * 8 + 4 + (i + 3) % 4;
+                const size_t own = batch * 8 + 4 + i, other = batch * 8 + 4 + (i ^ 1);
                 const float red = weight * (float)e.pixels[own * e.bytes] / 255 +
                                   (1 - weight) * (float)e.pixels[other * e.bytes] / 255;
                 const float *const targets = (const float *)columns[2] + i * 5;
