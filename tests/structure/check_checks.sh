@@ -103,6 +103,14 @@ expect pass "local memory inlined" sh "$here/check_local.sh" "$tree"
 printf 'static inline float all_of(\n    float v, __local float *shared) {\n}\n' >>"$tree/cl_kernels/sum.cl"
 expect fail "local memory not inlined" sh "$here/check_local.sh" "$tree"
 
+fresh
+expect fail "no files of systems" sh "$here/check_systems.sh" "$tree"
+printf '#include <unistd.h>\n' >"$tree/src/base/clock_posix.c"
+printf '#include <windows.h>\n' >"$tree/src/base/clock_windows.c"
+expect pass "files of systems" sh "$here/check_systems.sh" "$tree"
+printf '#include <sys/stat.h>\n' >"$tree/samples/one.c"
+expect fail "a header of a system elsewhere" sh "$here/check_systems.sh" "$tree"
+
 # calls FILE TEXT: a good tree whose file has this text.
 calls() {
     fresh
