@@ -124,7 +124,7 @@ def save_digits(args, step, *rows):
     if not args.pictures:
         return
     columns, rows = (16, rows) if len(rows) > 1 else (8, rows[0].split(8))
-    tiles = torch.cat([row[:columns, 0] for row in rows]).clamp(0, 1)
+    tiles = torch.cat([row.reshape(-1, 8, 8)[:columns] for row in rows]).clamp(0, 1)
     tiles = F.pad(tiles.repeat_interleave(6, 1).repeat_interleave(6, 2), (0, 2, 0, 2))
     image = torch.cat([torch.cat(list(row), 1) for row in tiles.split(columns)])
     lines = (255 * image).round().byte().numpy()
