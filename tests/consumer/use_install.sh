@@ -55,6 +55,7 @@ compile() {
 # Samples are installed, too, and can be compiled with what they share.
 compile_samples() {
     samples=$(dirname "$(find "$work/moved here" -name 01_devices.c)")
+    rm -f "$samples"/*_windows.c # they are compiled in place of files of these names without it
     for sample in "$samples"/[0-9]*.c; do
         eval "\$cc $flags $cflags \"\$sample\" \"\$samples\"/[a-z]*.c -o \"\$work/sample\" $1 -lm"
         LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"
