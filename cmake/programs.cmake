@@ -25,7 +25,7 @@ foreach(file IN LISTS sample_files)
 endforeach()
 
 # samples/cpp/cpp_gan.cpp becomes bin/cpp_gan.
-if(CMAKE_CXX_COMPILER)
+if(WEFT_CXX)
   file(GLOB cpp_samples CONFIGURE_DEPENDS samples/cpp/*.cpp)
   foreach(file IN LISTS cpp_samples)
     get_filename_component(name ${file} NAME_WE)
