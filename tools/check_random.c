@@ -23,12 +23,6 @@ typedef struct random_options {
     bool progress;               /* say which program begins: the last one may have ended the process */
 } random_options;
 
-static double now(void) {
-    struct timespec time;
-    (void)timespec_get(&time, TIME_UTC);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* The contexts that programs run in, by turns. */
 typedef struct engine_contexts {
     weft_context *all[MOST_ENGINES];
@@ -70,9 +64,9 @@ static void show_failure(weft_context *context, program *p, program_result *resu
 
 static void run_programs(const engine_contexts *contexts, const random_options *asked,
     const program_options *options, check_totals *totals) {
-    const double end = now() + asked->seconds;
+    const double end = console_seconds() + asked->seconds;
     uint64_t shown = 0;
-    for (uint64_t i = 0; (asked->count == 0 || i < asked->count) && now() < end; i++) {
+    for (uint64_t i = 0; (asked->count == 0 || i < asked->count) && console_seconds() < end; i++) {
         static program p;
         program_result result;
         weft_context *const context = contexts->all[(asked->first + i) % contexts->count];
