@@ -19,7 +19,7 @@ image_format image_format_of(const char *model);
 
 /* The names of classes, in a file of a line each. */
 typedef struct class_names {
-    char *text; /* owned; what the names point into */
+    char *text;         /* owned; what the names point into */
     const char **names; /* ended by NULL */
     size_t count;
 } class_names;

@@ -1,9 +1,9 @@
 /* Images that are saved as PNG: the file is checked byte by byte here, and read again by the library where it can. */
 /* test quick */
+#include "base/file_read.h"
 #include "io/image_file.h"
 #include "io/image_grid.h"
 #include "io/png_write.h"
-#include "base/file_read.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"

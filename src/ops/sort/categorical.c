@@ -71,7 +71,8 @@ static weft_tensor *drawn_place(weft_tensor *x, const choice *c) {
     const int64_t axes[] = {axis, WEFT_END};
     weft_tensor *const all = weft_softmax(x, axis), *probabilities = all;
     if (c->min_p > 0)
-        probabilities = weft_where(weft_less(x, weft_number(x, wi_math_log(c->min_p))), weft_number(x, 0), all);
+        probabilities =
+            weft_where(weft_less(x, weft_number(x, wi_math_log(c->min_p))), weft_number(x, 0), all);
     weft_tensor *const sums = weft_cumsum(probabilities, axis);
     weft_tensor *counted = sums;
     if (c->top_p < 1) {
