@@ -1,35 +1,9 @@
 /* Operators of ONNX that move, take, put and reduce numbers: rows with their results, computed by the host from constants and by the
  * device from inputs. */
 #include "support/fixture.h"
-#include "support/onnx_case.h"
+#include "support/onnx_rows.h"
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-static onnx_bytes file;
-
-enum { F = CASE_FLOAT, I = CASE_INT64, B = CASE_BOOL, MOST_OPERANDS = 4, MOST_NUMBERS = 24 };
-
-typedef struct operand {
-    int type; /* 0: there is none; -1: it is left out */
-    const char *dims;
-    double numbers[MOST_NUMBERS];
-} operand;
-
-/* given: bits of the operands that are inputs where the device computes; 0: the host alone. counts: of the one or two outputs, whose
- * numbers follow each other. */
-typedef struct row {
-    const char *op, *attributes;
-    operand in[MOST_OPERANDS];
-    unsigned given;
-    size_t counts[2];
-    double wanted[MOST_NUMBERS];
-} row;
-
-#define SIX                                                                                                  \
-    { 1, 2, 3, 4, 5, 6 }
-#define MIXED                                                                                                \
-    { 3, 1, 2, 5, 9, 5 }
 #define LARGE (double)INFINITY
 
 static const row moves[] = {{"Flatten", "axis=1", {{I, "2 3", SIX}}, 1, {6}, SIX},
@@ -94,84 +68,22 @@ static const row reductions[] = {{"ReduceSum", "", {{I, "2 3", SIX}, {I, "1", {1
     {"MatMul", "", {{I, "2 3", SIX}, {I, "3", {1, 0, -1}}}, 0, {2}, {-2, -2}},
     {"MatMul", "", {{I, "2", {1, 2}}, {I, "2 2", {1, 2, 3, 4}}}, 0, {2}, {7, 10}}};
 
-static void name_of(char *name, char kind, size_t i, int k) {
-    snprintf(name, 16, "%c%zu_%d", kind, i, k);
-}
-
-/* Writes all rows as one network of constants, or with inputs; the host alone computes some. */
-static void write_rows(const row *rows, size_t count, bool is_known, onnx_case_input *inputs) {
-    const size_t model = onnx_begin_model(&file);
-    char name[16], in[80], out[40];
-    for (size_t i = 0; i < count; i++) {
-        *in = '\0';
-        if (!is_known && rows[i].given == 0) continue;
-        for (int k = 0; k < MOST_OPERANDS && rows[i].in[k].type; k++) {
-            const operand *const x = &rows[i].in[k];
-            const bool is_input = !is_known && rows[i].given >> k & 1;
-            name_of(name, 'x', i, k);
-            snprintf(in + strlen(in), sizeof in - strlen(in), "%s ", x->type < 0 ? "-" : name);
-            size_t size = 1;
-            for (const char *d = x->dims; *d; d++) size *= *d == ' ' ? 1 : (size_t)(*d - '0');
-            if (is_input)
-                onnx_input_typed(&file, name, x->type, x->dims),
-                    *inputs++ = (onnx_case_input){x->numbers, size};
-            else if (x->type > 0)
-                onnx_case_constant(&file, name, x->type, x->dims, x->numbers);
-        }
-        name_of(out, 'y', i, 0);
-        onnx_output(&file, out);
-        if (rows[i].counts[1] > 0) {
-            name_of(name, 'y', i, 1);
-            onnx_output(&file, name);
-            strcat(strcat(out, " "), name);
-        }
-        onnx_case_node(&file, rows[i].op, in, out, rows[i].attributes);
-    }
-    onnx_end_model(&file, model);
-}
-
-static void check_rows(const row *rows, size_t count, int version) {
-    static onnx_case_result results[64];
-    for (int is_known = 0; is_known < 2; is_known++) {
-        onnx_case_input inputs[64];
-        const onnx_case_result *result = results;
-        char what[96];
-        write_rows(rows, count, is_known, inputs);
-        onnx_case_version(&file, version);
-        onnx_case_run(&file, inputs, results);
-        for (size_t i = 0; i < count; i++) {
-            if (!is_known && rows[i].given == 0) continue;
-            snprintf(what, sizeof what, "%s %s (%zu), %s", rows[i].op, rows[i].attributes, i,
-                is_known ? "known" : "not known");
-            onnx_case_compare(what, result++, rows[i].wanted, rows[i].counts[0], 1e-6);
-            if (rows[i].counts[1] > 0)
-                onnx_case_compare(
-                    what, result++, rows[i].wanted + rows[i].counts[0], rows[i].counts[1], 1e-6);
-        }
-    }
-}
-
 static void test_moves(void **state) {
     (void)state;
-    check_rows(moves, sizeof moves / sizeof *moves, 17);
+    rows_check(moves, sizeof moves / sizeof *moves, 17, 1e-6);
 }
 static void test_takes(void **state) {
     (void)state;
-    check_rows(takes, sizeof takes / sizeof *takes, 17);
+    rows_check(takes, sizeof takes / sizeof *takes, 17, 1e-6);
 }
 static void test_reductions(void **state) {
     (void)state;
-    check_rows(reductions, sizeof reductions / sizeof *reductions, 17);
+    rows_check(reductions, sizeof reductions / sizeof *reductions, 17, 1e-6);
 }
 
 /* ---- refusals ---- */
 
-/* y = op of constants. */
-static const struct {
-    const char *op, *attributes;
-    operand in[MOST_OPERANDS];
-    const char *error;
-} refused[] = {{"Flatten", "axis=5", {{I, "2 3", SIX}}, "there is no such axis"},
+static const refusal refused[] = {{"Flatten", "axis=5", {{I, "2 3", SIX}}, "there is no such axis"},
     {"Transpose", "perm=[0,0]", {{I, "2 3", SIX}}, "named twice"},
     {"Transpose", "perm=[0]", {{I, "2 3", SIX}}, "perm is no permutation"},
     {"Tile", "", {{I, "2 3", SIX}, {I, "1", {2}}}, "a number of repetitions for each axis"},
@@ -197,20 +109,7 @@ static const struct {
 
 static void test_refusals(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const size_t model = onnx_begin_model(&file);
-        char in[80] = "";
-        for (int k = 0; k < MOST_OPERANDS && refused[i].in[k].type; k++) {
-            const operand *const x = &refused[i].in[k];
-            const char name[] = {(char)('a' + k), 0};
-            strcat(strcat(in, name), " ");
-            onnx_case_constant(&file, name, x->type, x->dims, x->numbers);
-        }
-        onnx_case_node(&file, refused[i].op, in, "y", refused[i].attributes);
-        onnx_output(&file, "y");
-        onnx_end_model(&file, model);
-        onnx_case_refused(&file, refused[i].op, refused[i].error);
-    }
+    refusals_check(refused, sizeof refused / sizeof *refused);
 }
 
 int main(void) {
