@@ -109,7 +109,7 @@ static const refusal refused[] = {{"Flatten", "axis=5", {{I, "2 3", SIX}}, "ther
 
 static void test_refusals(void **state) {
     (void)state;
-    refusals_check(refused, sizeof refused / sizeof *refused);
+    refusals_check(refused, sizeof refused / sizeof *refused, 0);
 }
 
 int main(void) {

@@ -146,7 +146,7 @@ static const refusal refused[] = {{"Pad", "mode=odd", {{F, "2", {1, 2}}, {I, "2"
 
 static void test_refusals(void **state) {
     (void)state;
-    refusals_check(refused, sizeof refused / sizeof *refused);
+    refusals_check(refused, sizeof refused / sizeof *refused, 0);
 }
 
 int main(void) {

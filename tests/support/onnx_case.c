@@ -50,6 +50,16 @@ static bool is_number(const char *text) {
     return isdigit((unsigned char)*text) || (*text == '-' && isdigit((unsigned char)text[1]));
 }
 
+/* A list "[Tanh,Relu]". */
+static void put_names(onnx_bytes *b, const char *text) {
+    while (*text && *text != ']') {
+        const size_t length = strcspn(++text, ",]");
+        onnx_put_bytes(b, 9, text, length);
+        text += length;
+    }
+    onnx_put_whole(b, 20, 8);
+}
+
 /* A list "[1,2]" or "[0.5,1.0]". */
 static void put_list(onnx_bytes *b, const char *text) {
     const bool real = strchr(text, '.') != NULL;
@@ -72,7 +82,9 @@ void onnx_case_node(
     for (; attributes && sscanf(attributes, " %31[^=]=%199s%n", name, text, &read) == 2; attributes += read) {
         const size_t attribute = onnx_begin(b, ATTRIBUTE);
         onnx_put_text(b, 1, name);
-        if (*text == '[') {
+        if (*text == '[' && isalpha((unsigned char)text[1])) {
+            put_names(b, text);
+        } else if (*text == '[') {
             put_list(b, text);
         } else if (is_number(text) && strchr(text, '.')) {
             onnx_put_real(b, 2, strtof(text, NULL));

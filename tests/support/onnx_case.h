@@ -21,7 +21,7 @@ enum {
 /* An initializer of up to 4096 numbers. Those of type FLOAT, INT64 and BOOL are stored as what they are, all others as the bits
  * of bytes that the numbers say. */
 void onnx_case_constant(onnx_bytes *b, const char *name, int type, const char *dims, const double *numbers);
-/* A node with attributes "axis=1 scale=0.5 pads=[0,1] mode=edge": a number with a point is a float, a list has numbers of
+/* A node with attributes "axis=1 scale=0.5 pads=[0,1] mode=edge": a number with a point is a float, a list has names or numbers of
  * one kind, and all else is text. */
 void onnx_case_node(
     onnx_bytes *b, const char *op, const char *inputs, const char *outputs, const char *attributes);

@@ -15,7 +15,7 @@ static void name_of(char *name, char kind, size_t i, int k) {
 /* Writes all rows as one network of constants, or with inputs; the host alone computes some. */
 static void write_rows(const row *rows, size_t count, bool is_known, onnx_case_input *inputs) {
     const size_t model = onnx_begin_model(&file);
-    char name[NAME], in[5 * NAME], out[2 * NAME];
+    char name[NAME], in[MOST_OPERANDS * NAME], out[2 * NAME];
     for (size_t i = 0; i < count; i++) {
         *in = '\0';
         if (!is_known && rows[i].given == 0) continue;
@@ -66,7 +66,7 @@ void rows_check(const row *rows, size_t count, int version, double error) {
     }
 }
 
-void refusals_check(const refusal *refused, size_t count) {
+void refusals_check(const refusal *refused, size_t count, unsigned given) {
     for (size_t i = 0; i < count; i++) {
         const size_t model = onnx_begin_model(&file);
         char in[80] = "";
@@ -74,7 +74,10 @@ void refusals_check(const refusal *refused, size_t count) {
             const operand *const x = &refused[i].in[k];
             const char name[] = {x->type < 0 ? '-' : (char)('a' + k), 0};
             strcat(strcat(in, name), " ");
-            if (x->type > 0) onnx_case_constant(&file, name, x->type, x->dims, x->numbers);
+            if (x->type > 0 && given >> k & 1)
+                onnx_input_typed(&file, name, x->type, x->dims);
+            else if (x->type > 0)
+                onnx_case_constant(&file, name, x->type, x->dims, x->numbers);
         }
         onnx_case_node(&file, refused[i].op, in, "y", refused[i].attributes);
         onnx_output(&file, "y");

@@ -4,7 +4,7 @@
 
 #include "support/onnx_case.h"
 
-enum { F = CASE_FLOAT, I = CASE_INT64, B = CASE_BOOL, MOST_OPERANDS = 5, MOST_NUMBERS = 32 };
+enum { F = CASE_FLOAT, I = CASE_INT64, B = CASE_BOOL, MOST_OPERANDS = 9, MOST_NUMBERS = 32 };
 
 typedef struct operand {
     int type; /* 0: there is none; -1: it is left out */
@@ -36,7 +36,7 @@ typedef struct refusal {
 
 /* All rows as one network of an operator set, once known and once given; `error` as of onnx_case_compare. */
 void rows_check(const row *rows, size_t count, int version, double error);
-/* Each as a network of its own. */
-void refusals_check(const refusal *refused, size_t count);
+/* Each as a network of its own; given: bits of the operands that are inputs. */
+void refusals_check(const refusal *refused, size_t count, unsigned given);
 
 #endif
