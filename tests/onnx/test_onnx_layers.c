@@ -135,7 +135,13 @@ static const refusal refused[] = {
         "its condition takes nothing, or beyond"},
     {"OneHot", "", {{I, "2", {0}}, {I, "", {0}}, {F, "2", {0, 1}}}, "its depth or its axis is out of range"},
     {"ReverseSequence", "time_axis=2", {{F, "2 3", {0}}, {I, "3", {1, 1, 1}}}, "its axes must be 0 and 1"},
-    {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, ""},
+    {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, "do not fit"},
+    {"TensorScatter", "axis=0", {{F, "1 4 2", {0}}, {F, "1 2 2", {0}}},
+        "its update or its axis does not fit"},
+    {"TensorScatter", "mode=odd", {{F, "1 4 2", {0}}, {F, "1 2 2", {0}}}, "mode"},
+    {"ScatterND", "", {{F, "3", {0}}, {I, "1 1", {0}}, {F, "2", {0}}}, "expected an index of one axis"},
+    {"ScatterElements", "", {{F, "3", {0}}, {I, "1", {0}}, {F, "1 1", {0}}},
+        "its indices and updates must have rank 1"},
     {"BitShift", "direction=LEFT", {{F, "2", {0}}, {F, "2", {1, 1}}}, "it takes whole numbers"},
     {"Reshape", "", {{F, "2 3", {0}}, {I, "9", ONES}}, "the shape has 9 dimensions"},
     {"Reshape", "", {{F, "2 3", {0}}, {I, "2", {-1, -1}}}, "the shape has -1 as dimension 1"},
@@ -151,7 +157,6 @@ static const refusal refused[] = {
     {"Pad", "", {{F, "2 3", {0}}, {I, "1", {1}}}, "it needs two numbers for each axis"},
     {"Pad", "", {{F, "2", {0}}, {I, "2", {-0x1p63, 0}}}, "its pads are out of range"},
     {"Pad", "", {{F, "2 3", {0}}, {I, "2", {1, 1}}, NONE, {I, "1", {4}}}, "there is no axis 4"},
-    {"HannWindow", "", {{I, "", {0}}}, ""},
     {"DFT", "axis=2", {{F, "1 4 1", {0}}}, "its axis or its length is out of range"},
     {"DFT", "onesided=1 inverse=1", {{F, "1 4 1", {0}}}, "onesided is supported only for real numbers"},
     {"DFT", "", {{F, "1 4 3", {0}}}, "real or complex numbers"},
@@ -188,7 +193,7 @@ static void test_refusals(void **state) {
 /* Of nodes without inputs. */
 static const refusal sources[] = {
     {"Constant", "value_string=text", {{0}}, "a constant of 'value_string' is not supported"},
-    {"ConstantOfShape", "value=1", {{I, "1", {2}}}, ""},
+    {"ConstantOfShape", "value=1", {{I, "1", {2}}}, "its value is no single number"},
     {"HannWindow", "", {{I, "", {0}}}, "the window has 0 elements"}};
 
 static void test_sources(void **state) {

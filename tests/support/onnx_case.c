@@ -158,13 +158,10 @@ static void read_output(weft_plan *plan, weft_tensor *y, onnx_case_result *resul
     }
 }
 
-void onnx_case_run(const onnx_bytes *b, const onnx_case_input *inputs, onnx_case_result *results) {
+static void run(weft_onnx_model *model, const onnx_case_input *inputs, onnx_case_result *results) {
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
-    weft_graph *const graph = test_graph();
-    weft_onnx_model *model;
     weft_tensor *outputs[MOST_OUTPUTS];
     weft_plan *plan;
-    assert_weft_ok(weft_onnx_load_from_memory(&model, graph, b->data, b->length, NULL));
     const size_t count = weft_onnx_output_count(model);
     assert_true(count <= MOST_OUTPUTS);
     for (size_t i = 0; i < count; i++) outputs[i] = weft_onnx_output(model, i);
@@ -174,6 +171,22 @@ void onnx_case_run(const onnx_bytes *b, const onnx_case_input *inputs, onnx_case
     assert_weft_ok(weft_plan_run(plan));
     for (size_t i = 0; i < count; i++) read_output(plan, outputs[i], &results[i]);
     weft_plan_release(plan);
+}
+
+void onnx_case_run(const onnx_bytes *b, const onnx_case_input *inputs, onnx_case_result *results) {
+    weft_graph *const graph = test_graph();
+    weft_onnx_model *model;
+    assert_weft_ok(weft_onnx_load_from_memory(&model, graph, b->data, b->length, NULL));
+    run(model, inputs, results);
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+}
+
+void onnx_case_run_path(const char *path, const onnx_case_input *inputs, onnx_case_result *results) {
+    weft_graph *const graph = test_graph();
+    weft_onnx_model *model;
+    assert_weft_ok(weft_onnx_load(&model, graph, path, NULL));
+    run(model, inputs, results);
     weft_onnx_model_release(model);
     weft_graph_release(graph);
 }

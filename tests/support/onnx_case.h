@@ -42,6 +42,8 @@ typedef struct onnx_case_result {
     size_t count;
 } onnx_case_result;
 void onnx_case_run(const onnx_bytes *b, const onnx_case_input *inputs, onnx_case_result *results);
+/* The same of a file. */
+void onnx_case_run_path(const char *path, const onnx_case_input *inputs, onnx_case_result *results);
 
 /* Fails the test unless the result has these numbers, each within `error` (absolute, and relative to numbers above 1). */
 void onnx_case_compare(
