@@ -98,6 +98,43 @@ static void test_resizes(void **state) {
     rows_check(upsamples, 1, 7, 0);
 }
 
+/* An axis of open size is repeated a whole number of times. */
+static void test_open_resize(void **state) {
+    static onnx_bytes file;
+    static const double factors[] = {1, 1, 3};
+    const float x[] = {4, 7, 1, 2};
+    float y[12];
+    weft_onnx_model *model;
+    weft_plan *plan;
+    weft_graph *const graph = test_graph();
+    (void)state;
+    const size_t begun = onnx_begin_model(&file);
+    onnx_input(&file, "x", "batch 2 length");
+    onnx_case_constant(&file, "factors", F, "3", factors);
+    onnx_case_node(&file, "Resize", "x - factors", "y", "mode=nearest");
+    onnx_output(&file, "y");
+    onnx_end_model(&file, begun);
+    assert_weft_ok(weft_onnx_load_from_memory(&model, graph, file.data, file.length, NULL));
+    weft_tensor *const output = weft_onnx_output(model, 0);
+    assert_int_equal(weft_tensor_dimension(output, 2), 3 * WEFT_LENGTH);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 1, .length = 2, .inference = true};
+    assert_weft_ok(weft_plan_create(&plan, &output, 1, &options));
+    assert_weft_ok(weft_plan_write(plan, weft_onnx_input(model, 0), x, sizeof x));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, output, y, sizeof y));
+    for (int i = 0; i < 12; i++) assert_float_equal(y[i], x[i / 3], 0);
+    weft_plan_release(plan);
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+    const size_t refused = onnx_begin_model(&file);
+    onnx_input(&file, "x", "batch 2 length");
+    onnx_case_constant(&file, "factors", F, "3", factors);
+    onnx_case_node(&file, "Resize", "x - factors", "y", "mode=linear");
+    onnx_output(&file, "y");
+    onnx_end_model(&file, refused);
+    onnx_case_refused(&file, "Resize", "its mode is not supported along an axis of open size");
+}
+
 /* ---- refusals ---- */
 
 static const refusal refused[] = {{"Pad", "mode=odd", {{F, "2", {1, 2}}, {I, "2", {1, 1}}}, "mode"},
@@ -151,6 +188,6 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_resizes), cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_resizes), cmocka_unit_test(test_open_resize), cmocka_unit_test(test_refusals)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -33,6 +33,11 @@ static const row quantised[] = {{"DequantizeLinear", "axis=1 block_size=2",
             {U8, "", {0}}, {F, "", {1}}, {U8, "", {0}}, {I32, "1", {5}}},
         1, {4}, {8, 11, 14, 17}},
     {"ConvInteger", "", {{U8, "1 1 3 3", NINE}, {U8, "1 1 3 3", ONES}}, 1, {1}, {45}},
+    {"Swish", "alpha=0.5", {{F, "2", {0, 2}}}, 1, {2}, {0, 1.4621171573}},
+    {"Swish", "", {{F, "2", {0, 1}}}, 1, {2}, {0, 0.7310585786}},
+    {"Where", "", {{B, "3", {1, 0, 1}}, {B, "3", {1, 1, 0}}, {B, "3", {0, 0, 1}}}, 7, {3}, {1, 0, 0}},
+    {"Constant", "value_ints=[3,4]", {{0}}, 0, {2}, {3, 4}},
+    {"Constant", "value_floats=[0.5,-4.0]", {{0}}, 0, {2}, {0.5, -4}},
     {"HannWindow", "", {{I, "", {4}}}, 0, {4}, {0, 0.5, 1, 0.5}},
     {"HannWindow", "periodic=0", {{I, "", {3}}}, 0, {3}, {0, 1, 0}},
     {"BlackmanWindow", "", {{I, "", {4}}}, 0, {4}, {0, 0.34, 1, 0.34}}};
@@ -114,9 +119,10 @@ static void test_computed_statistics(void **state) {
     onnx_input(&file, "x", "1 2 2");
     onnx_floats(&file, "w", "2"); /* 1/8, 2/8 */
     onnx_case_constant(&file, "one", CASE_FLOAT, "2", (const double[]){1, 1});
+    onnx_case_constant(&file, "unit", CASE_FLOAT, "2", (const double[]){1, 1});
     onnx_case_constant(&file, "three", CASE_FLOAT, "2", three);
-    onnx_node(&file, "Sub", "three one", "mean");     /* 2 */
-    onnx_node(&file, "Add", "three one", "variance"); /* 4 */
+    onnx_node(&file, "Sub", "three unit", "mean");     /* 2 */
+    onnx_node(&file, "Add", "three unit", "variance"); /* 4 */
     onnx_case_node(&file, "BatchNormalization", "x w one mean variance", "y", "epsilon=0.0");
     onnx_output(&file, "y");
     onnx_end_model(&file, model);
@@ -142,6 +148,15 @@ static const refusal refused[] = {
     {"ScatterND", "", {{F, "3", {0}}, {I, "1 1", {0}}, {F, "2", {0}}}, "expected an index of one axis"},
     {"ScatterElements", "", {{F, "3", {0}}, {I, "1", {0}}, {F, "1 1", {0}}},
         "its indices and updates must have rank 1"},
+    {"Gather", "axis=4", {{F, "2 3", {0}}, {I, "1", {0}}}, "there is no axis 4"},
+    {"ReduceSum", "", {{F, "2", {0}}, {I, "9", ONES}}, "there are 9 axes"},
+    {"TopK", "", {{F, "2", {0}}, {I, "1", {0}}}, "it needs a constant number k of 1 or more"},
+    {"CumSum", "", {{F, "2", {0}}, {I, "", {5}}}, "axis 5 is not an axis"},
+    {"RNN", "hidden_size=1 activations=[Odd]", {CELL}, "its activation 0 is not known"},
+    {"RNN", "hidden_size=1 activations=[Affine]", {CELL}, "its activation 0 needs an alpha or a beta"},
+    {"RNN", "hidden_size=1 activations=[Tanh,Tanh,Tanh]", {CELL}, "it has 3 activations"},
+    {"RNN", "hidden_size=1", {{F, "2 1", {0}}, {F, "1 1", {0}}, {F, "1 1", {0}}},
+        "x, W and R are not of rank 3"},
     {"BitShift", "direction=LEFT", {{F, "2", {0}}, {F, "2", {1, 1}}}, "it takes whole numbers"},
     {"Reshape", "", {{F, "2 3", {0}}, {I, "9", ONES}}, "the shape has 9 dimensions"},
     {"Reshape", "", {{F, "2 3", {0}}, {I, "2", {-1, -1}}}, "the shape has -1 as dimension 1"},
@@ -185,8 +200,14 @@ static const refusal refused[] = {
     {"AveragePool", "kernel_shape=[1] pads=[2,0]", {{F, "1 1 3", {0}}}, "a window lies in the padding"},
     {"MeanVarianceNormalization", "axes=[0,1,2,3,4,5,6,7,8]", {{F, "2", {0}}}, "there are 9 axes"}};
 
+/* The first two are inputs. */
+static const refusal both_refused[] = {{"MatMulInteger", "", {{U8, "2 40000", {0}}, {U8, "40000 2", {0}}},
+                                           "sums of 40000 products may overflow"},
+    {"Compress", "", {{F, "2", {0}}, {B, "2", {0}}}, "its condition must be constant"}};
+
 static void test_refusals(void **state) {
     (void)state;
+    refusals_check(both_refused, sizeof both_refused / sizeof *both_refused, 3);
     refusals_check(refused, sizeof refused / sizeof *refused, 1);
 }
 

@@ -287,9 +287,64 @@ static void test_functions(void **state) {
     onnx_case_refused(&file, "Pass", "the function has another opset than the model");
 }
 
+/* y = my.Scale(a) · b · c, where Scale multiplies by an attribute of the function, which has a default, and which a call may give. */
+static void write_scaled(float given) {
+    const size_t model = begin_network(), node = onnx_begin_node(&file, "Scale", "a", "x");
+    onnx_put_text(&file, 7, "my");
+    if (given != 0) {
+        const size_t attribute = onnx_begin(&file, ATTRIBUTE);
+        onnx_put_text(&file, 1, "factor");
+        onnx_put_real(&file, 2, given);
+        onnx_put_whole(&file, 20, 1);
+        onnx_end(&file, attribute);
+    }
+    onnx_end(&file, node);
+    onnx_node(&file, "Mul", "x b", "u");
+    onnx_node(&file, "Mul", "u c", "y");
+    onnx_output(&file, "y");
+    onnx_end_model(&file, model);
+    const size_t function = onnx_begin(&file, 25);
+    onnx_put_text(&file, 1, "Scale");
+    onnx_put_text(&file, 4, "v");
+    onnx_put_text(&file, 5, "w");
+    const size_t constant = onnx_begin(&file, 7);
+    onnx_put_text(&file, 2, "number");
+    onnx_put_text(&file, 4, "Constant");
+    const size_t value = onnx_begin(&file, 5);
+    onnx_put_text(&file, 1, "value_float");
+    onnx_put_text(&file, 21, "factor");
+    onnx_put_whole(&file, 20, 1);
+    onnx_end(&file, value);
+    onnx_end(&file, constant);
+    const size_t product = onnx_begin(&file, 7);
+    onnx_put_text(&file, 1, "v");
+    onnx_put_text(&file, 1, "number");
+    onnx_put_text(&file, 2, "w");
+    onnx_put_text(&file, 4, "Mul");
+    onnx_end(&file, product);
+    onnx_put_text(&file, 10, "my");
+    const size_t usual = onnx_begin(&file, 11);
+    onnx_put_text(&file, 1, "factor");
+    onnx_put_real(&file, 2, 0.5f);
+    onnx_put_whole(&file, 20, 1);
+    onnx_end(&file, usual);
+    onnx_end(&file, function);
+}
+
+static void test_attributes_of_functions(void **state) {
+    static onnx_case_result result;
+    (void)state;
+    write_scaled(0);
+    onnx_case_run(&file, inputs, &result);
+    onnx_case_compare("the default", &result, (const double[]){10.5, 55}, 2, 0);
+    write_scaled(2);
+    onnx_case_run(&file, inputs, &result);
+    onnx_case_compare("a given number", &result, (const double[]){42, 220}, 2, 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences), cmocka_unit_test(test_optional),
-        cmocka_unit_test(test_no_turns), cmocka_unit_test(test_refusals), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_functions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_attributes_of_functions),
+        cmocka_unit_test(test_sequences), cmocka_unit_test(test_optional), cmocka_unit_test(test_no_turns),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_kinds), cmocka_unit_test(test_functions)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
