@@ -56,9 +56,10 @@ static weft_status fill_numbers(const weft_initialiser *self, const weft_tensor 
 /* Whole numbers and truths, which cannot be states with an initialiser. */
 static weft_tensor *make_whole(wi_onnx_import *n, const wi_onnx_value *value, const wi_onnx_numbers *shape) {
     void *const data = wi_allocate_array(n->arena.allocator, shape->count + 1, weft_dtype_size(shape->dtype));
-    weft_tensor *tensor = NULL;
-    if (data && wi_onnx_tensor_write(data, value->stored) == WEFT_OK)
-        tensor = weft_array(n->graph, shape->dtype, data, shape->rank, shape->dims);
+    const weft_status status = data ? wi_onnx_tensor_write(data, value->stored) : WEFT_ERROR_MEMORY;
+    weft_tensor *const tensor = status == WEFT_OK
+                                    ? weft_array(n->graph, shape->dtype, data, shape->rank, shape->dims)
+                                    : wi_graph_fail_recorded(n->graph, status);
     wi_release(n->arena.allocator, data);
     return tensor;
 }
@@ -117,10 +118,9 @@ static weft_tensor *size_of(const wi_onnx_import *n, int64_t size) {
         for (int axis = 0; x && axis < weft_tensor_rank(x); axis++)
             if (weft_tensor_dimension(x, axis) == size) return weft_size(x, axis);
     }
-    wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
+    return wi_graph_fail(n->graph, WEFT_ERROR_UNSUPPORTED,
         "a number that depends on an open size is not supported here: give the "
         "sizes of the inputs when the file is loaded");
-    return NULL;
 }
 
 static weft_tensor *part_of(const wi_onnx_import *n, int64_t size, int64_t times) {
@@ -149,11 +149,10 @@ static weft_tensor *open_number(const wi_onnx_import *n, double number) {
 static weft_tensor *open_array(wi_onnx_import *n, const wi_onnx_numbers *numbers) {
     weft_tensor *each[MOST_OPEN];
     if (numbers->count > MOST_OPEN) {
-        wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
+        return wi_graph_fail(n->graph, WEFT_ERROR_UNSUPPORTED,
             "a tensor of %zu numbers depends on open sizes: give the sizes of the "
             "inputs when the file is loaded",
             numbers->count);
-        return NULL;
     }
     for (size_t i = 0; i < numbers->count; i++) {
         weft_tensor *const number = open_number(n, numbers->data[i]);
@@ -174,8 +173,8 @@ weft_tensor *wi_onnx_array(wi_onnx_import *n, const wi_onnx_numbers *numbers) {
     if (is_open(numbers)) return open_array(n, numbers);
     for (size_t i = 0; numbers->dtype == WEFT_I32 && i < numbers->count; i++)
         if (!(numbers->data[i] >= INT32_MIN && numbers->data[i] <= INT32_MAX)) {
-            wi_onnx_error(WEFT_ERROR_UNSUPPORTED, "%.0f does not fit into i32", numbers->data[i]);
-            return NULL;
+            return wi_graph_fail(
+                n->graph, WEFT_ERROR_UNSUPPORTED, "%.0f does not fit into i32", numbers->data[i]);
         }
     if (numbers->count == 1)
         return weft_full(n->graph, numbers->dtype, numbers->data[0], numbers->rank, numbers->dims);

@@ -239,6 +239,13 @@ static wi_onnx_numbers *fold_slice(wi_onnx_import *n, wi_onnx_node *node, wi_onn
     return made;
 }
 
+/* The builder refuses other modes. */
+static bool knows_mode(wi_onnx_node *node) {
+    return !wi_onnx_attribute(node, "mode") || wi_onnx_says(node, "mode", "constant") ||
+           wi_onnx_says(node, "mode", "reflect") || wi_onnx_says(node, "mode", "edge") ||
+           wi_onnx_says(node, "mode", "wrap");
+}
+
 /* The place of a padded axis in the original one; -1: none. */
 static int64_t unpadded(wi_onnx_node *node, int64_t at, int64_t size) {
     const bool reflects = wi_onnx_says(node, "mode", "reflect");
@@ -279,7 +286,7 @@ static wi_onnx_numbers *fold_pad(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_
     int64_t before[WEFT_MAX_RANK] = {0}, dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK];
     const double value = in[2] && in[2]->count == 1 ? in[2]->data[0] : wi_onnx_real(node, "value", 0);
     const WiOnnx__AttributeProto *const mode = wi_onnx_attribute(node, "mode");
-    if (!find_pads(n, node, in, before, dims)) return NULL;
+    if (!knows_mode(node) || !find_pads(n, node, in, before, dims)) return NULL;
     wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);
     if (!made || (mode && x->count == 0)) return NULL;
     for (size_t i = 0; i < made->count; i++) {
