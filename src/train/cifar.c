@@ -100,29 +100,45 @@ static weft_status take_labels(const cifar_kind *kind, const unsigned char *byte
     return WEFT_OK;
 }
 
-static weft_status read_record(
-    int file, unsigned char *record, size_t bytes, const char *path, size_t index) {
-    for (size_t used = 0; used < bytes;) {
-        const int64_t got = wi_read_some(file, record + used, bytes - used);
+/* Fills the block. first, bytes: its first record, and the bytes of a record. */
+static weft_status read_block(
+    int file, unsigned char *block, size_t total, const char *path, size_t first, size_t bytes) {
+    for (size_t used = 0; used < total;) {
+        const int64_t got = wi_read_some(file, block + used, total - used);
         if (got < 0) return wi_file_fail("read", path, errno);
         if (got == 0)
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s' became shorter while it was read: it ended at record %zu", path,
-                index);
+                first + used / bytes);
         used += (size_t)got;
+    }
+    return WEFT_OK;
+}
+
+enum { BLOCK_RECORDS = 1024 };
+
+static weft_status read_blocks(const cifar_kind *kind, int file, const char *path, size_t first,
+    unsigned char *block, wi_image_store *store, weft_dataset *dataset) {
+    const size_t bytes = kind->label_count + PIXELS;
+    for (size_t i = 0; i < kind->records; i += BLOCK_RECORDS) {
+        const size_t count = kind->records - i < BLOCK_RECORDS ? kind->records - i : BLOCK_RECORDS;
+        WI_TRY(read_block(file, block, count * bytes, path, i, bytes));
+        for (size_t k = 0; k < count; k++) {
+            const unsigned char *const record = block + k * bytes;
+            WI_TRY(take_labels(kind, record, dataset, first + i + k, path, i + k));
+            memcpy(store->pixels + (first + i + k) * PIXELS, record + kind->label_count, PIXELS);
+        }
     }
     return WEFT_OK;
 }
 
 static weft_status read_records(const cifar_kind *kind, int file, const char *path, size_t first,
     wi_image_store *store, weft_dataset *dataset) {
-    unsigned char record[2 + PIXELS];
-    const size_t bytes = kind->label_count + PIXELS;
-    for (size_t i = 0; i < kind->records; i++) {
-        WI_TRY(read_record(file, record, bytes, path, i));
-        WI_TRY(take_labels(kind, record, dataset, first + i, path, i));
-        memcpy(store->pixels + (first + i) * PIXELS, record + kind->label_count, PIXELS);
-    }
-    return WEFT_OK;
+    const weft_allocator *const allocator = dataset->context->allocator;
+    unsigned char *const block = wi_allocate(allocator, BLOCK_RECORDS * (kind->label_count + PIXELS));
+    if (!block) return WEFT_ERROR_MEMORY;
+    const weft_status status = read_blocks(kind, file, path, first, block, store, dataset);
+    wi_release(allocator, block);
+    return status;
 }
 
 static weft_status read_files(
