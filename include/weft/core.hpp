@@ -6,6 +6,7 @@
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
