@@ -1,14 +1,7 @@
 /* Steps of divided batches (contract in shards.h). */
-#include "base/platform.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
-#include <math.h>
 #include <string.h>
-
-/* What a process tells the others of a shard. All are numbers, so that one exchange suffices. */
-typedef struct shard_result {
-    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
-} shard_result;
 
 /* A step in progress. */
 typedef struct step {
@@ -17,8 +10,6 @@ typedef struct step {
     const void *const *columns;
     size_t examples, first; /* of the batch; the first one that this process has */
     uint64_t draws;         /* of the graph, before the step */
-    double *totals;         /* of all shards: WI_LOSS_TERMS numbers each */
-    shard_result *results;  /* of all shards, after the exchange */
 } step;
 
 /* ---- exchanges of an item per shard ---- */
@@ -26,12 +17,8 @@ typedef struct step {
 static weft_status exchange(const wi_shards *shards, const void *own, size_t item, void *all) {
     const size_t ranks = weft_distributed_size(shards->group);
     if (ranks == 1) return memcpy(all, own, shards->count * item), WEFT_OK;
-    size_t *const bytes = wi_allocate_array(shards->allocator, ranks, sizeof *bytes);
-    if (!bytes) return WEFT_ERROR_MEMORY;
-    for (size_t r = 0; r < ranks; r++) bytes[r] = wi_shards_of(shards->count, r, ranks).count * item;
-    const weft_status status = wi_group_gather(shards->group, own, bytes, all);
-    wi_release(shards->allocator, bytes);
-    return status;
+    for (size_t r = 0; r < ranks; r++) shards->bytes[r] = wi_shards_of(shards->count, r, ranks).count * item;
+    return wi_group_gather(shards->group, own, shards->bytes, all);
 }
 
 /* ---- the examples of a shard ---- */
@@ -74,7 +61,7 @@ static weft_status read_totals(const step *s, size_t shard, double *totals) {
 static double total_of(const step *s, size_t term) {
     double total = 0;
     for (size_t shard = 0; shard < s->shards->count; shard++)
-        total += s->totals[shard * WI_LOSS_TERMS + term];
+        total += s->shards->totals[shard * WI_LOSS_TERMS + term];
     return total;
 }
 
@@ -84,7 +71,7 @@ static weft_status find_totals(step *s, weft_status status) {
     if (s->pass->terms.count == 0) return status;
     for (size_t i = 0; i < s->shards->own.count && status == WEFT_OK; i++)
         status = read_totals(s, s->shards->own.first + i, own + i * WI_LOSS_TERMS);
-    const weft_status exchanged = exchange(s->shards, own, WI_LOSS_TERMS * sizeof *own, s->totals);
+    const weft_status exchanged = exchange(s->shards, own, WI_LOSS_TERMS * sizeof *own, s->shards->totals);
     return status == WEFT_OK ? exchanged : status;
 }
 
@@ -94,7 +81,7 @@ static weft_status set_shares(const step *s, size_t shard) {
         shares->examples, (float)((double)examples_of(s, shard).count / (double)s->examples)));
     for (size_t i = 0; i < s->pass->terms.count; i++) {
         const double total = total_of(s, i);
-        const double share = total > 0 ? s->totals[shard * WI_LOSS_TERMS + i] / total : 0;
+        const double share = total > 0 ? s->shards->totals[shard * WI_LOSS_TERMS + i] / total : 0;
         WI_TRY(weft_scalar_set(shares->totals[i], (float)share));
     }
     return WEFT_OK;
@@ -161,8 +148,8 @@ static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
     return WEFT_OK;
 }
 
-static weft_status take_results(
-    const step *s, const void *const *columns, size_t examples, const float *numbers, shard_result *result) {
+static weft_status take_results(const step *s, const void *const *columns, size_t examples,
+    const float *numbers, wi_shard_result *result) {
     wi_pass *const pass = s->pass;
     const double *const sums = wi_pass_accuracy_sums(pass);
     const double right = sums ? sums[0] : 0.0, counted = sums ? sums[1] : 0.0;
@@ -192,7 +179,7 @@ static weft_status end_states(const wi_shards *shards, size_t own, float *slot) 
     return read_states(shards, slot, others);
 }
 
-static weft_status run_shard(step *s, size_t own, shard_result *result) {
+static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
     float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
@@ -219,7 +206,7 @@ static weft_status run_shard(step *s, size_t own, shard_result *result) {
 /* Runs the process's shards. The exchange of a shard's gradients goes on while the next shard is computed. */
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
-    shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
     for (size_t i = 0; i < shards->own.count; i++) {
         if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
         if (!shards->trains) continue;
@@ -230,7 +217,7 @@ static weft_status run_shards(step *s, weft_status status) {
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;
     WI_TRY(wi_group_meet(shards->group, WI_MEET_RESULTS, status));
-    return exchange(shards, own, sizeof *own, s->results);
+    return exchange(shards, own, sizeof *own, s->shards->results);
 }
 
 /* ---- the results of the batch ---- */
@@ -240,7 +227,7 @@ static void combine(const step *s, wi_record *record) {
     const wi_pass *const pass = s->pass;
     double loss = 0, right = 0, counted = 0;
     for (size_t shard = 0; shard < s->shards->count; shard++) {
-        const shard_result *const result = &s->results[shard];
+        const wi_shard_result *const result = &s->shards->results[shard];
         loss += result->part;
         right += result->right;
         counted += result->counted;
@@ -248,8 +235,8 @@ static void combine(const step *s, wi_record *record) {
     for (size_t i = 0; i < pass->terms.count; i++) {
         double total = 0, value = 0;
         for (size_t shard = 0; shard < s->shards->count; shard++) {
-            total += s->results[shard].totals[i];
-            value += s->results[shard].values[i] * s->results[shard].totals[i];
+            total += s->shards->results[shard].totals[i];
+            value += s->shards->results[shard].values[i] * s->shards->results[shard].totals[i];
         }
         record->totals[i] = (float)total;
         record->values[i] = (float)(total > 0 ? value / total : 0);
@@ -264,8 +251,8 @@ static void combine(const step *s, wi_record *record) {
 static void join_accuracy(const step *s, const wi_record *record) {
     double *const sums = wi_pass_accuracy_sums(s->pass), own_right = 0, own_counted = 0;
     for (size_t i = 0; i < s->shards->own.count; i++) {
-        own_right += s->results[s->shards->own.first + i].right;
-        own_counted += s->results[s->shards->own.first + i].counted;
+        own_right += s->shards->results[s->shards->own.first + i].right;
+        own_counted += s->shards->results[s->shards->own.first + i].counted;
     }
     if (!sums) return;
     sums[0] += record->right - own_right;
@@ -296,31 +283,27 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
     return weft_plan_run(shards->update);
 }
 
-static bool draws(const weft_plan *plan) {
-    return plan->partition.draws || plan->schedule.draws;
+/* Do the plans of the loss draw random numbers? All of them do, or none. */
+static bool draws(const wi_shards *shards) {
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
+        const weft_plan *const plan = shards->plans[i].loss;
+        if (plan && (plan->partition.draws || plan->schedule.draws)) return true;
+    }
+    return false;
 }
 
 weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t examples, weft_status status,
     const wi_pass_hooks *hooks, wi_record *record) {
     wi_shards *const shards = pass->shards;
-    weft_graph *const graph = shards->plans[0].loss->request.graph;
+    weft_graph *const graph = shards->part->graph;
     step s = {
         .pass = pass, .shards = shards, .columns = columns, .examples = examples, .draws = graph->draws};
     s.first = wi_shards_examples(shards, examples).first;
-    s.totals = wi_allocate_array(shards->allocator, shards->count * WI_LOSS_TERMS, sizeof *s.totals);
-    s.results = wi_allocate_array(shards->allocator, shards->count, sizeof *s.results);
-    if (!s.totals || !s.results) status = WEFT_ERROR_MEMORY;
-    status = find_totals(&s, status);
-    status = run_shards(&s, status);
-    graph->draws = s.draws + (draws(shards->plans[0].loss) ? shards->count : 0);
-    if (status == WEFT_OK) {
-        combine(&s, record);
-        join_accuracy(&s, record);
-    }
-    if (status == WEFT_OK && shards->trains) status = update(&s, hooks, record);
-    wi_release(shards->allocator, s.totals);
-    wi_release(shards->allocator, s.results);
-    return status;
+    WI_TRY(run_shards(&s, find_totals(&s, status)));
+    graph->draws = s.draws + (draws(shards) ? shards->count : 0);
+    combine(&s, record);
+    join_accuracy(&s, record);
+    return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }
 
 /* ---- metrics ---- */

@@ -28,12 +28,14 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
 }
 
+static void forget_plans(wi_shard_plans *plans) {
+    weft_plan_release(plans->loss);
+    weft_plan_release(plans->totals);
+    *plans = (wi_shard_plans){0};
+}
+
 void wi_shards_forget_plans(wi_shards *shards) {
-    for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
-        weft_plan_release(shards->plans[i].loss);
-        weft_plan_release(shards->plans[i].totals);
-        shards->plans[i] = (wi_shard_plans){0};
-    }
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++) forget_plans(&shards->plans[i]);
 }
 
 void wi_shards_clear(wi_shards *shards) {
@@ -45,6 +47,9 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->before);
     wi_release(shards->allocator, shards->others);
     wi_release(shards->allocator, shards->metrics);
+    wi_release(shards->allocator, shards->results);
+    wi_release(shards->allocator, shards->totals);
+    wi_release(shards->allocator, shards->bytes);
     *shards = (wi_shards){0};
 }
 
@@ -104,25 +109,22 @@ static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t exa
     return wi_pass_create_plan(pass, &plans->totals, totals, pass->terms.count, examples);
 }
 
-static weft_status plan_size(wi_pass *pass, size_t examples) {
+/* Creates the plans of a size in this entry, unless one of the entries before it, or itself, has the size. */
+static weft_status plan_size(wi_pass *pass, size_t entry, size_t examples) {
     wi_shard_plans *const plans = pass->shards->plans;
-    size_t i = 0;
-    if (examples == 0) return WEFT_OK;
-    while (i < WI_SHARD_SIZES && plans[i].examples && plans[i].examples != examples) i++;
-    if (i < WI_SHARD_SIZES && plans[i].examples == examples) return WEFT_OK;
-    if (i == WI_SHARD_SIZES) { /* another dataset has another last batch */
-        weft_plan_release(plans[i = WI_SHARD_SIZES - 1].loss);
-        weft_plan_release(plans[i].totals);
-        plans[i] = (wi_shard_plans){0};
-    }
-    return create_plans(pass, &plans[i], examples);
+    for (size_t i = 0; i <= entry; i++)
+        if (plans[i].examples == examples) return WEFT_OK;
+    forget_plans(&plans[entry]);
+    return create_plans(pass, &plans[entry], examples);
 }
 
+/* The first entry is of a whole batch, whose shards have one size; the others are of the smaller last batch. */
 weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     wi_shards *const shards = pass->shards;
     const size_t least = examples / shards->count, most = (examples + shards->count - 1) / shards->count;
-    WI_TRY(plan_size(pass, most));
-    WI_TRY(plan_size(pass, least));
+    const bool is_whole = examples == pass->batch;
+    WI_TRY(plan_size(pass, is_whole ? 0 : 1, most));
+    if (!is_whole && least > 0) WI_TRY(plan_size(pass, 2, least));
     if (shards->update || !shards->trains) return WEFT_OK;
     return wi_pass_create_plan(pass, &shards->update, shards->updates, shards->update_count, 1);
 }
@@ -151,13 +153,31 @@ static weft_status reserve_metrics(wi_pass *pass) {
     return shards->metrics ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
+static weft_status reserve_step(wi_shards *shards) {
+    const size_t ranks = weft_distributed_size(shards->group);
+    if (shards->bytes) return WEFT_OK;
+    wi_release(shards->allocator, shards->results); /* of an earlier call that ran out of memory */
+    wi_release(shards->allocator, shards->totals);
+    shards->results = wi_allocate_array(shards->allocator, shards->count, sizeof *shards->results);
+    shards->totals =
+        wi_allocate_array(shards->allocator, shards->count * WI_LOSS_TERMS, sizeof *shards->totals);
+    if (!shards->results || !shards->totals) return WEFT_ERROR_MEMORY;
+    shards->bytes = wi_allocate_array(shards->allocator, ranks, sizeof *shards->bytes);
+    return shards->bytes ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
 weft_status wi_shards_reserve(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     WI_TRY(reserve_metrics(pass));
+    WI_TRY(reserve_step(shards));
     if (!shards->trains || shards->sum.allocator) return WEFT_OK;
+    wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
+    wi_release(shards->allocator, shards->others);
     shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
     shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
     if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
-    return wi_sum_init(&shards->sum, shards->group, shards->allocator, shards->count,
+    const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, shards->count,
         shards->gradients + shards->state_floats);
+    if (status != WEFT_OK) wi_sum_clear(&shards->sum);
+    return status;
 }

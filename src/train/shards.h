@@ -31,6 +31,11 @@ typedef struct wi_shard_state {
     bool is_averaged;
 } wi_shard_state;
 
+/* What a process tells the others of a shard in a step. All are numbers, so that one exchange suffices. */
+typedef struct wi_shard_result {
+    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
+} wi_shard_result;
+
 struct wi_shards {
     const weft_allocator *allocator;
     weft_distributed *group; /* NULL: one process; not retained */
@@ -55,6 +60,10 @@ struct wi_shards {
     size_t other_bytes;
     double *metrics; /* the sums of the metrics when they were last joined */
     size_t metric_numbers;
+    /* Of a step, so that steps allocate nothing: */
+    wi_shard_result *results; /* of all shards */
+    double *totals;           /* of all shards: WI_LOSS_TERMS numbers each */
+    size_t *bytes;            /* of each process, in an exchange */
 };
 
 /* What the trainer's options say of shards. */

@@ -91,6 +91,15 @@ static bool note(void *user, const weft_epoch *state) {
     return true;
 }
 
+static weft_status run_with(weft_trainer *trainer, const weft_column *columns, size_t count) {
+    weft_dataset *data = NULL;
+    assert_ok(weft_dataset_from_memory(&data, test_context(), count, columns, 3));
+    weft_status status = weft_trainer_run(trainer, data);
+    if (status == WEFT_OK) status = weft_trainer_evaluate(trainer, data, NULL, NULL);
+    weft_dataset_release(data);
+    return status;
+}
+
 static result train(
     loss_function *function, weft_optimizer optimizer, size_t shards, weft_precision precision) {
     examples *const all = make_examples();
@@ -116,6 +125,9 @@ static result train(
         .ignored_label = IGNORED};
     it.status = weft_trainer_create(&trainer, function(scores, y, labels), &options);
     if (it.status == WEFT_OK) it.status = weft_trainer_run(trainer, data);
+    /* Last batches of other sizes, and fewer examples than a batch has. */
+    for (size_t other = 6; other < EXAMPLES && it.status == WEFT_OK; other += 3)
+        it.status = run_with(trainer, columns, other);
     snprintf(it.line, sizeof it.line, "%s", it.status == WEFT_OK ? "" : weft_last_error());
     if (it.status == WEFT_OK) assert_ok(weft_tensor_read(table, it.table, sizeof it.table));
     weft_trainer_release(trainer);
