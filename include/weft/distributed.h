@@ -8,8 +8,9 @@
  * If one process fails or leaves, calls in the others end with WEFT_ERROR_PEER and a line that names its rank; the job is then over, and
  * every further call fails. A process that is killed ends the job through the launcher. Only one thread at a time may use a job.
  *
- * Weft uses the implementation of MPI that started the process: Open MPI or MPICH. libweft itself needs neither. It is no part of the
- * build for Windows. */
+ * Weft uses the implementation of MPI that started the process: Open MPI or MPICH. libweft itself needs neither. On Windows,
+ * weft_distributed_open returns WEFT_ERROR_UNSUPPORTED. Errors of all calls, besides those that they name: WEFT_ERROR_ARGUMENT (the job or
+ * the data is NULL), WEFT_ERROR_MEMORY, WEFT_ERROR_PEER. */
 #ifndef WEFT_DISTRIBUTED_H
 #define WEFT_DISTRIBUTED_H
 

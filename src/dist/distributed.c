@@ -35,6 +35,7 @@ static weft_status join(weft_distributed *job, const weft_distributed_options *o
         job->transport = NULL;
         WI_FAIL(WEFT_ERROR_STATE, "distributed: %s", line);
     }
+    WI_TRY(wi_group_reserve(job));
     return check_size(job, options);
 }
 
@@ -78,6 +79,8 @@ void weft_distributed_release(weft_distributed *job) {
     wi_error_restore(kept);
     if (job->transport) job->transport->leave(whole);
     weft_context *const context = job->context;
+    wi_release(job->allocator, job->lists);
+    wi_release(job->allocator, job->messages);
     wi_release(job->allocator, job);
     weft_context_release(context);
 }

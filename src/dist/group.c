@@ -70,22 +70,18 @@ weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
 weft_status wi_group_gather(weft_distributed *group, const void *own, const size_t *bytes, void *all) {
     char line[WI_TRANSPORT_LINE] = "";
     wi_transport_work *work = NULL;
-    size_t *const at = wi_allocate_array(group->allocator, group->size, sizeof *at);
-    if (!at) return WEFT_ERROR_MEMORY;
+    size_t *const at = group->lists;
+    at[0] = 0;
     for (size_t r = 1; r < group->size; r++) at[r] = at[r - 1] + bytes[r - 1];
-    const bool began = group->transport->gather(&work, own, all, bytes, at, line);
-    wi_release(group->allocator, at);
-    return began ? wi_group_wait(group, work) : lose(group, line);
+    if (!group->transport->gather(&work, own, all, bytes, at, line)) return lose(group, line);
+    return wi_group_wait(group, work);
 }
 
 weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size_t bytes, void *all) {
     if (group->size == 1) return memcpy(all, own, bytes), WEFT_OK;
-    size_t *const list = wi_allocate_array(group->allocator, group->size, sizeof *list);
-    if (!list) return WEFT_ERROR_MEMORY;
+    size_t *const list = group->lists + group->size;
     for (size_t r = 0; r < group->size; r++) list[r] = bytes;
-    const weft_status status = wi_group_gather(group, own, list, all);
-    wi_release(group->allocator, list);
-    return status;
+    return wi_group_gather(group, own, list, all);
 }
 
 /* In pieces, as an exchange has below 2^31 bytes. */
@@ -93,15 +89,15 @@ weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes
     enum { PIECE = 1 << 28 };
     weft_status status = WEFT_OK;
     if (group->size == 1) return WEFT_OK;
-    size_t *const list = wi_allocate_array(group->allocator, group->size, sizeof *list);
+    size_t *const list = group->lists + group->size;
     unsigned char *const sent = wi_allocate(group->allocator, bytes < PIECE ? bytes + 1 : PIECE);
-    for (size_t done = 0; done < bytes && list && sent && status == WEFT_OK; done += list[from]) {
+    for (size_t r = 0; r < group->size; r++) list[r] = 0;
+    for (size_t done = 0; done < bytes && sent && status == WEFT_OK; done += list[from]) {
         list[from] = bytes - done < PIECE ? bytes - done : PIECE;
         memcpy(sent, (unsigned char *)data + done, list[from]);
         status = wi_group_gather(group, sent, list, (unsigned char *)data + done);
     }
-    if (!list || !sent) status = WEFT_ERROR_MEMORY;
-    wi_release(group->allocator, list);
+    if (!sent) status = WEFT_ERROR_MEMORY;
     wi_release(group->allocator, sent);
     return status;
 }
@@ -145,13 +141,26 @@ weft_status wi_group_meet(weft_distributed *group, wi_meeting what, weft_status 
     char kept[WI_ERROR_LINE];
     wi_error_save(kept, sizeof kept);
     const message own = own_message(what, status);
-    message *const all = wi_allocate_array(group->allocator, group->size, sizeof *all);
-    weft_status met = all ? wi_group_gather_equal(group, &own, sizeof own, all) : WEFT_ERROR_MEMORY;
+    message *const all = group->messages;
+    weft_status met = wi_group_gather_equal(group, &own, sizeof own, all);
     if (met == WEFT_OK) met = judge(group, all, what);
-    wi_release(group->allocator, all);
     if (status == WEFT_OK) return met;
     wi_error_restore(kept);
     return status;
+}
+
+weft_status wi_group_any(weft_distributed *group, bool *flag) {
+    bool *const all = group->messages;
+    if (group->size == 1) return WEFT_OK;
+    WI_TRY(wi_group_gather_equal(group, flag, sizeof *flag, all));
+    for (size_t r = 0; r < group->size; r++) *flag = *flag || all[r];
+    return WEFT_OK;
+}
+
+weft_status wi_group_reserve(weft_distributed *group) {
+    group->lists = wi_allocate_array(group->allocator, 2 * group->size, sizeof *group->lists);
+    group->messages = wi_allocate_array(group->allocator, group->size, sizeof(message));
+    return group->lists && group->messages ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
 /* ---- comparing ---- */

@@ -36,8 +36,13 @@ struct weft_distributed {
     char over[WI_ERROR_LINE]; /* why */
     const atomic_bool
         *stops; /* while set and true, a wait for other processes ends after a few seconds; may be NULL */
+    size_t *
+        lists; /* two lists of a number per process, and `messages`: for exchanges, so that steps allocate nothing */
+    void *messages;
     atomic_int references;
 };
+/* Allocates the lists for `size` processes. */
+weft_status wi_group_reserve(weft_distributed *group);
 
 /* All processes do the same thing next. status: WEFT_OK, or the error of this process, whose message is the last error. If a process has
  * failed, every process gets an error: its own, or WEFT_ERROR_PEER with the message of the first rank that failed. */
@@ -49,6 +54,8 @@ weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work);
 weft_status wi_group_gather(weft_distributed *group, const void *own, const size_t *bytes, void *all);
 /* The same number of bytes of each rank. */
 weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size_t bytes, void *all);
+/* *flag becomes true if it is true in any process. */
+weft_status wi_group_any(weft_distributed *group, bool *flag);
 weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes, size_t from);
 /* Compares texts of lines "name: value". WEFT_ERROR_ARGUMENT, on all processes: a line differs; the message names the rank and the line.
  * what: the call, for the message. */

@@ -87,15 +87,9 @@ weft_status wi_trainer_begin_group(weft_trainer *trainer, const weft_dataset *da
 
 weft_status wi_trainer_agree(weft_trainer *trainer, bool *ends) {
     weft_distributed *const group = trainer->options.distributed;
-    const size_t ranks = weft_distributed_size(group);
-    if (ranks == 1) return WEFT_OK;
+    if (weft_distributed_size(group) == 1) return WEFT_OK;
     WI_TRY(wi_group_meet(group, WI_MEET_STEP, WEFT_OK));
-    bool *const any = wi_allocate_array(group->allocator, ranks, sizeof *any);
-    if (!any) return WEFT_ERROR_MEMORY;
-    const weft_status status = wi_group_gather_equal(group, ends, sizeof *ends, any);
-    for (size_t r = 0; r < ranks && status == WEFT_OK; r++) *ends = *ends || any[r];
-    wi_release(group->allocator, any);
-    return status;
+    return wi_group_any(group, ends);
 }
 
 weft_status wi_trainer_end_group(weft_trainer *trainer, weft_status status) {

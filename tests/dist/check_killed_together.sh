@@ -9,6 +9,7 @@ program=$1 folder=$2 times=${3:-5}
 
 "$program" 4 alone.safetensors >/dev/null
 number=$(date +%s)
+killings=0
 for time in $(seq "$times"); do
     number=$(((number * 1103515245 + 12345) % 2147483648))
     rm -rf checkpoints together.safetensors
@@ -16,6 +17,7 @@ for time in $(seq "$times"); do
     launcher=$!
     sleep "$((number / 65536 % 3)).$((number / 256 % 10))"
     victim=$(pgrep -P "$launcher" -x train_together | sed -n "$((number / 4096 % 2 + 1))p" || true)
+    [ -z "$victim" ] || killings=$((killings + 1))
     [ -z "$victim" ] || kill -9 "$victim" 2>/dev/null || true
     killed=$(date +%s)
     wait "$launcher" || true
@@ -24,3 +26,4 @@ for time in $(seq "$times"); do
     cmp -s alone.safetensors together.safetensors || fail "killed the ${time}th time and resumed, it saves other weights"
     echo "killed process ${victim:-none} after $(ls checkpoints | wc -l) checkpoints"
 done
+[ "$killings" -gt 0 ] || fail "every job had ended before it could be disturbed"

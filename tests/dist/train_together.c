@@ -64,7 +64,7 @@ static bool show(void *user, const weft_epoch *state) {
 
 static bool may_stop(void *user, const weft_epoch *state) {
     const world *const it = user;
-    const struct timespec pause = {.tv_nsec = 30000000};
+    const struct timespec pause = {.tv_nsec = 100000000};
     if (it->folder) nanosleep(&pause, NULL);
     return strcmp(it->fault, "stop") != 0 || state->step < 5;
 }
