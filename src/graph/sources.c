@@ -158,6 +158,9 @@ static size_t bytes_of(const wi_shape *shape, weft_dtype dtype) {
     return (size_t)count * weft_dtype_size(dtype);
 }
 
+/* More bytes than this many buffers have are a mistake in a size: no machine holds them, and each piece takes a record. */
+enum { MOST_PIECES = 1 << 16 };
+
 /* The tensor of a new variable with reserved memory. Parameters share blocks; each state has its own. */
 static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
     const wi_shape *shape, size_t piece) {
@@ -171,10 +174,14 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
             "%s '%s': its shape %s cannot depend on %s; give it the largest size that occurs and use a "
             "weft_slice of it",
             op->name, name ? name : "", wi_shape_print(shape, text), wi_length_word(graph));
+    const size_t bytes = bytes_of(shape, dtype);
+    if (piece && bytes / piece >= MOST_PIECES)
+        return wi_graph_fail(graph, WEFT_ERROR_MEMORY,
+            "%s '%s': its shape %s takes %zu bytes, more than %d buffers of the device have", op->name,
+            name ? name : "", wi_shape_print(shape, text), bytes, MOST_PIECES);
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
-    const size_t bytes = bytes_of(shape, dtype);
     size_t block = 0, offset = 0;
     if ((trainable ? reserve_parameter(graph, bytes, piece, &block, &offset)
                    : wi_graph_add_block(graph, bytes, piece, &block)) != WEFT_OK)

@@ -41,6 +41,8 @@ static things make_things(void) {
 #define SHAPES(ROW)                                                                                          \
     ROW(add_shapes, weft_add(t.x, t.row), SHAPE, "add", "(batch, 3, 4)", "(5)")                              \
     ROW(batches, INPUT(WEFT_BATCH, WEFT_BATCH, WEFT_BATCH, WEFT_BATCH), SHAPE, "input", "2^60 elements")     \
+    ROW(parameter_bytes, weft_parameter(t.graph, "vast", zeros, (int64_t)1 << 28, (int64_t)1 << 28), MEMORY, \
+        "parameter 'vast'", "288230376151711744 bytes")                                                      \
     ROW(assignment_read, weft_abs(weft_assign(t.weight, t.weight)), ARGUMENT, "abs", "no value")             \
     ROW(mul_shapes, weft_mul(t.row, t.x), SHAPE, "mul", "(batch, 3, 4)", "(5)")                              \
     ROW(where_shapes, weft_where(t.mask, t.row, t.row), SHAPE, "where", "(3, 4)", "(5)")                     \
