@@ -35,19 +35,22 @@ static const char *gives_up(const weft_distributed *group, double waited, double
     return NULL;
 }
 
+weft_status wi_group_test(weft_distributed *group, wi_transport_work *work, bool *finished) {
+    char line[WI_TRANSPORT_LINE] = "", text[WI_TRANSPORT_LINE + 64];
+    if (group->is_over) WI_FAIL(WEFT_ERROR_PEER, "%s", group->over);
+    if (group->transport->test(work, finished, line)) return WEFT_OK;
+    snprintf(text, sizeof text, "distributed: rank %zu of %zu: %s", group->rank, group->size, line);
+    return lose(group, text);
+}
+
 /* Polls without sleeping at first, as most answers come within microseconds; then sleeps a little longer each time, so that processes that
  * share a core do not take it from one another. */
 weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
     const double began = wi_clock_seconds();
     double sleeps = 20e-6, stopped_at = 0;
     for (size_t tries = 0;; tries++) {
-        char line[WI_TRANSPORT_LINE] = "";
         bool finished = false;
-        if (!group->transport->test(work, &finished, line)) {
-            char text[WI_TRANSPORT_LINE + 64];
-            snprintf(text, sizeof text, "distributed: rank %zu of %zu: %s", group->rank, group->size, line);
-            return lose(group, text);
-        }
+        WI_TRY(wi_group_test(group, work, &finished));
         if (finished) return WEFT_OK;
         if (tries < SPINS) continue;
         const double now = wi_clock_seconds();

@@ -48,6 +48,8 @@ weft_status wi_group_reserve(weft_distributed *group);
  * failed, every process gets an error: its own, or WEFT_ERROR_PEER with the message of the first rank that failed. */
 weft_status wi_group_meet(weft_distributed *group, wi_meeting what, weft_status status);
 /* Between meetings, or within one that has succeeded: */
+/* Sets *finished, without waiting. */
+weft_status wi_group_test(weft_distributed *group, wi_transport_work *work, bool *finished);
 /* Waits for the work. */
 weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work);
 /* own: bytes[rank] bytes; all: bytes[r] bytes of each rank r, one after the other. */

@@ -1,4 +1,5 @@
 /* Steps of divided batches (contract in shards.h). */
+#include "base/platform.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
 #include <string.h>
@@ -27,7 +28,7 @@ static wi_shard_range examples_of(const step *s, size_t shard) {
     return wi_examples_of(s->examples, shard, s->shards->count);
 }
 
-static const wi_shard_plans *plans_for(const wi_shards *shards, size_t examples) {
+static wi_shard_plans *plans_for(wi_shards *shards, size_t examples) {
     size_t i = 0;
     while (shards->plans[i].examples != examples) i++;
     return &shards->plans[i];
@@ -139,15 +140,6 @@ static weft_status read_results(const step *s, weft_plan *plan, float numbers[1 
     return WEFT_OK;
 }
 
-static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
-    const wi_divided_update *const divided = &s->shards->divided;
-    for (size_t i = 0; i < divided->count; i++) {
-        WI_TRY(weft_plan_read_async(plan, divided->gradients[i], slot, divided->bytes[i]));
-        slot += divided->bytes[i] / sizeof *slot;
-    }
-    return WEFT_OK;
-}
-
 static weft_status take_results(const step *s, const void *const *columns, size_t examples,
     const float *numbers, wi_shard_result *result) {
     wi_pass *const pass = s->pass;
@@ -179,6 +171,21 @@ static weft_status end_states(const wi_shards *shards, size_t own, float *slot) 
     return read_states(shards, slot, others);
 }
 
+/* Enqueues the plan and all reads, and exchanges gradients until the device has finished. */
+static weft_status run_plan(const step *s, wi_shard_plans *plans, size_t own, float *numbers) {
+    if (!s->shards->trains) {
+        WI_TRY(weft_plan_run(plans->loss));
+        WI_TRY(read_results(s, plans->loss, numbers));
+        return weft_plan_wait(plans->loss);
+    }
+    WI_TRY(wi_shards_run_reading(s->shards, plans, own));
+    weft_status status = read_results(s, plans->loss, numbers);
+    if (status == WEFT_OK) status = wi_shards_send_gradients(s->shards, plans, own);
+    if (status == WEFT_OK) return weft_plan_wait(plans->loss);
+    wi_plan_finish_after_error(plans->loss);
+    return status;
+}
+
 static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
@@ -189,16 +196,15 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
         if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
         return WEFT_OK;
     }
-    weft_plan *const plan = plans_for(shards, examples)->loss;
+    wi_shard_plans *const plans = plans_for(shards, examples);
+    const double began = wi_clock_seconds();
     columns_of(s, shard, columns);
     WI_TRY(set_shares(s, shard));
     WI_TRY(begin_states(shards, own));
-    plan->request.graph->draws = s->draws + shard;
-    WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(read_results(s, plan, numbers));
-    if (slot) WI_TRY(read_gradients(s, plan, slot));
-    WI_TRY(weft_plan_wait(plan));
+    plans->loss->request.graph->draws = s->draws + shard;
+    WI_TRY(wi_feed_write(&s->pass->feed, plans->loss, columns, examples));
+    WI_TRY(run_plan(s, plans, own, numbers));
+    result->seconds = wi_clock_seconds() - began;
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
     return take_results(s, columns, examples, numbers, result);
 }
@@ -326,19 +332,13 @@ void wi_shards_note_metrics(wi_pass *pass) {
 weft_status wi_shards_join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
+    double *const own = shards->metrics + numbers, *const all = own + numbers;
     if (ranks == 1 || pass->measures.count == pass->counts) return WEFT_OK;
-    double *const own = wi_allocate_array(shards->allocator, numbers + 1, sizeof *own);
-    double *const all = wi_allocate_array(shards->allocator, ranks * numbers + 1, sizeof *all);
-    weft_status status = WEFT_ERROR_MEMORY;
-    if (own && all) {
-        copy_sums(pass, own, false);
-        for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
-        status = wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all);
-    }
-    for (size_t r = 0; r < ranks && status == WEFT_OK; r++)
+    copy_sums(pass, own, false);
+    for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
+    WI_TRY(wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all));
+    for (size_t r = 0; r < ranks; r++)
         for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
-    if (status == WEFT_OK) copy_sums(pass, shards->metrics, true);
-    wi_release(shards->allocator, own);
-    wi_release(shards->allocator, all);
-    return status;
+    copy_sums(pass, shards->metrics, true);
+    return WEFT_OK;
 }

@@ -14,6 +14,7 @@
 #include "dist/sum.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_shards.h"
+#include "plan/run/early_reads.h"
 #include "train/pass.h"
 
 /* Plans for a shard of so many examples. Three sizes: those of a whole batch, and two of the smaller last batch. */
@@ -21,7 +22,9 @@ enum { WI_SHARD_SIZES = 3 };
 typedef struct wi_shard_plans {
     size_t examples; /* 0: unused */
     weft_plan *loss;
-    weft_plan *totals; /* of the terms of the loss, without the rest of the network; NULL: not needed */
+    weft_plan *totals;    /* of the terms of the loss, without the rest of the network; NULL: not needed */
+    wi_early_reads reads; /* of the gradients, bucket by bucket of the sum */
+    size_t read_ends[WI_SUM_BUCKETS]; /* how many reads there are up to the end of each bucket */
 } wi_shard_plans;
 
 /* States that the plan of the loss assigns, all in one list of floats or bytes. */
@@ -33,7 +36,7 @@ typedef struct wi_shard_state {
 
 /* What a process tells the others of a shard in a step. All are numbers, so that one exchange suffices. */
 typedef struct wi_shard_result {
-    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
+    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted, seconds;
 } wi_shard_result;
 
 struct wi_shards {
@@ -58,7 +61,8 @@ struct wi_shards {
     float *before;         /* of the averaged states, at the beginning of the step */
     unsigned char *others; /* of the other states: at the beginning of the step, and then those of shard 0 */
     size_t other_bytes;
-    double *metrics; /* the sums of the metrics when they were last joined */
+    double *
+        metrics; /* the sums of the metrics when they were last joined; then this process's, and those of all, when they are joined */
     size_t metric_numbers;
     /* Of a step, so that steps allocate nothing: */
     wi_shard_result *results; /* of all shards */
@@ -97,5 +101,14 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */
 weft_status wi_shards_join_metrics(wi_pass *pass);
+
+/* ---- shard_gradients.c ---- */
+/* Lists the reads of the gradients of all plans; after wi_sum_init. */
+weft_status wi_shards_list_reads(wi_shards *shards);
+void wi_shards_forget_reads(const wi_shards *shards, wi_shard_plans *plans);
+/* Runs the plan of the loss for the process's shard number `own`, counted from 0, and enqueues the reads of its gradients. */
+weft_status wi_shards_run_reading(wi_shards *shards, wi_shard_plans *plans, size_t own);
+/* Begins the exchange of each bucket as soon as its gradients have been read. */
+weft_status wi_shards_send_gradients(wi_shards *shards, wi_shard_plans *plans, size_t own);
 
 #endif
