@@ -382,6 +382,9 @@ typedef struct weft_training_info {
     size_t skipped_steps;       /* steps in f16 whose gradients overflowed, which changed nothing */
     size_t empty_steps;         /* steps in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
+    /* Of all training steps of this process, with several processes: the time in which gradients were exchanged, and the part of it in which
+     * the process had nothing else to do. The rest was hidden behind the computation of gradients. */
+    double exchange_seconds, exposed_exchange_seconds;
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);

@@ -77,3 +77,8 @@ weft_status wi_shards_send_gradients(wi_shards *shards, wi_shard_plans *plans, s
     }
     return WEFT_OK;
 }
+
+void wi_shards_exchange_seconds(const wi_shards *shards, double *all, double *exposed) {
+    *all = shards->sum.seconds;
+    *exposed = shards->sum.exposed_seconds;
+}

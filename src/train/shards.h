@@ -84,6 +84,8 @@ void wi_shards_clear(wi_shards *shards);
 /* Divides the loss. optimizer: creates the update from the sums of its gradients; NULL: the pass does not train. */
 weft_status wi_shards_divide(
     wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer);
+/* The seconds in which gradients were exchanged so far, and of these the ones in which the process only waited for the exchange. */
+void wi_shards_exchange_seconds(const wi_shards *shards, double *all, double *exposed);
 
 /* ---- for pass.c ---- */
 /* Creates the plans for the shards of a batch of so many examples. */

@@ -358,6 +358,8 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
     wi_trainer_events_flush(trainer);
     trainer->examined = trainer->steps; /* after an error, some steps were not examined */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
+    wi_shards_exchange_seconds(
+        &trainer->shards[0], &trainer->info.exchange_seconds, &trainer->info.exposed_exchange_seconds);
     if (trainer->time_count)
         trainer->info.median_step_seconds = wi_median(trainer->times, trainer->time_count);
     return status;

@@ -24,6 +24,15 @@ cmp -s alone.txt out || fail "three processes print other numbers of mixtures" o
 cmp -s alone.safetensors together.safetensors || fail "three processes save other weights after mixtures"
 unset TOGETHER_MIXES
 
+# Gradients that are exchanged in several buckets; three processes have two shards, one and one.
+export TOGETHER_IS_WIDE=1
+together 1 4 alone.safetensors || fail "a wide network fails" messages
+for processes in 2 3; do
+    together "$processes" 4 together.safetensors || fail "a wide network fails in $processes processes" messages
+    cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights of a wide network"
+done
+unset TOGETHER_IS_WIDE
+
 # refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
 refused() {
     if together 2 4 refused.safetensors "$1"; then fail "a run with the fault '$1' succeeds" out; fi

@@ -2,7 +2,8 @@
  * of each epoch. The network has what could depend on how a batch is divided: statistics of the batch, dropout, labels that do not count in
  * unequal numbers, a norm of all gradients, metrics, a last batch of another size. FAULT, of rank 1: seed, examples (other ones than rank
  * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). With FOLDER it saves a
- * checkpoint there after each step, slowly, and resumes from the newest one. */
+ * checkpoint there after each step, slowly, and resumes from the newest one. TOGETHER_MIXES and TOGETHER_IS_WIDE in the environment change the
+ * data and the network. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,11 @@ static void fill(void) {
     }
 }
 
-static weft_tensor *network(weft_tensor *x) {
+/* is_wide: the gradients fill several buckets of an exchange. */
+static weft_tensor *network(weft_tensor *x, bool is_wide) {
     x = weft_relu(weft_batch_norm(weft_conv2d(x, 8, 3, .padding = 1)));
     x = weft_dropout(weft_max_pool2d(x, 2), 0.2f);
+    for (int i = 0; i < 2 && is_wide; i++) x = weft_relu(weft_linear(weft_flatten(x), 900));
     return weft_linear(weft_flatten(x), CLASSES);
 }
 
@@ -102,7 +105,8 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
     weft_trainer *trainer = NULL;
     bool found = false;
     weft_graph *const graph = weft_context_graph(context);
-    weft_tensor *const logits = network(weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE));
+    weft_tensor *const logits = network(
+        weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE), getenv("TOGETHER_IS_WIDE") != NULL);
     const weft_class_loss_options counted = {
         WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = IGNORED};
     weft_tensor *const loss =
