@@ -45,3 +45,14 @@ refused leave 'rank 0: distributed: rank 1 leaves the job, but rank 0 begins a r
 if together 5 4 refused.safetensors; then fail "five processes share four shards"; fi
 grep -q 'gradient_shards is 4, but there are 5 processes' messages || fail "five processes: no line says why" messages
 together 2 4 stopped.safetensors stop || fail "a callback of rank 1 cannot end the run" messages
+
+# MPICH has a plug-in of its own, and exchanges the same bits.
+if command -v mpirun.mpich >/dev/null && [ -e "$(dirname "$program")/../libweft-mpich.so" ]; then
+    mpirun=mpirun.mpich
+    "$program" 4 alone.safetensors >alone.txt
+    together 2 4 together.safetensors || fail "two processes of MPICH failed" messages
+    cmp -s alone.txt out || fail "two processes of MPICH print other numbers" out
+    cmp -s alone.safetensors together.safetensors || fail "two processes of MPICH save other weights"
+else
+    echo "skipped: MPICH (mpich, libmpich-dev) is not installed, or Weft was built without its plug-in"
+fi

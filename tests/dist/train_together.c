@@ -140,7 +140,8 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill();
     weft_status status = weft_context_create(&context, NULL);
-    if (!status && getenv("OMPI_COMM_WORLD_SIZE")) status = weft_distributed_open(&it.job, context, NULL);
+    const bool is_launched = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"); /* Open MPI; MPICH */
+    if (!status && is_launched) status = weft_distributed_open(&it.job, context, NULL);
     if (argc > 3 && weft_distributed_rank(it.job) == 1) it.fault = argv[3];
     if (!status) status = run(context, &it, strtoull(argv[1], NULL, 10), argv[2]);
     if (status) fprintf(stderr, "rank %zu: %s\n", weft_distributed_rank(it.job), weft_last_error());
