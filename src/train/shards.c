@@ -51,6 +51,7 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->results);
     wi_release(shards->allocator, shards->totals);
     wi_release(shards->allocator, shards->bytes);
+    if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
 
@@ -189,5 +190,8 @@ weft_status wi_shards_reserve(wi_pass *pass) {
     WI_TRY(reserve_step(shards));
     if (!shards->trains) return WEFT_OK;
     WI_TRY(reserve_sum(shards));
+    const size_t ranks = weft_distributed_size(shards->group);
+    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)
+        WI_TRY(wi_speeds_init(&shards->speeds, shards->allocator, ranks));
     return wi_shards_list_reads(shards);
 }
