@@ -23,7 +23,10 @@ weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
 }
 
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options) {
-    *shards = (wi_shards){.allocator = allocator, .group = options->group, .count = options->count};
+    *shards = (wi_shards){.allocator = allocator,
+        .group = options->group,
+        .count = options->count,
+        .exchange = options->exchange};
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
 }
@@ -178,7 +181,8 @@ static weft_status reserve_sum(wi_shards *shards) {
     if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
     const wi_sum_options options = {.shards = shards->count,
         .floats = shards->gradients + shards->state_floats,
-        .late = shards->state_floats};
+        .late = shards->state_floats,
+        .rounds = shards->exchange == WEFT_BF16};
     const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, &options);
     if (status != WEFT_OK) wi_sum_clear(&shards->sum);
     return status;

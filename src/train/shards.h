@@ -45,6 +45,7 @@ struct wi_shards {
     const weft_allocator *allocator;
     weft_distributed *group; /* NULL: one process; not retained */
     size_t count;            /* shards of a batch */
+    weft_dtype exchange;     /* of gradients: f32 or bf16 */
     wi_shard_range own;
     bool trains;
     weft_tensor *part; /* of the loss, by the shares */
@@ -78,6 +79,7 @@ enum { WI_MAX_OWN_SHARDS = 64 };
 typedef struct wi_shard_options {
     weft_distributed *group;
     size_t count;
+    weft_dtype exchange; /* of gradients: f32 or bf16 */
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */
