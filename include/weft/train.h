@@ -308,7 +308,7 @@ typedef struct weft_trainer_options {
      * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
-     * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
+     * number of processes. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are

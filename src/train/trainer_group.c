@@ -6,11 +6,10 @@
 #include <string.h>
 
 static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = options->step                  ? "step"
-                              : options->update_count        ? "updates"
-                              : options->carry_count         ? "carries"
-                              : options->gradient_histograms ? "gradient_histograms"
-                                                             : NULL;
+    const char *const found = options->step           ? "step"
+                              : options->update_count ? "updates"
+                              : options->carry_count  ? "carries"
+                                                      : NULL;
     if (!found) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
         "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
