@@ -308,9 +308,16 @@ typedef struct weft_trainer_options {
      * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
-     * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
+     * number of processes. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
+    /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
+     * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
+    weft_dtype exchange;
+    /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
+     * `accumulate`, `average_decay` and checkpoints that the program saves itself. Default false. */
+    bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),
      * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards
@@ -382,6 +389,9 @@ typedef struct weft_training_info {
     size_t skipped_steps;       /* steps in f16 whose gradients overflowed, which changed nothing */
     size_t empty_steps;         /* steps in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
+    /* Of all training steps of this process, with several processes: the time in which gradients were exchanged, and the part of it in which
+     * the process had nothing else to do. The rest was hidden behind the computation of gradients. */
+    double exchange_seconds, exposed_exchange_seconds;
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);

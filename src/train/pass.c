@@ -35,7 +35,9 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
     add_outputs(pass, options->updates, options->update_count);
     if (pass->shards) add_outputs(pass, &pass->shards->part, 1);
-    if (pass->shards) add_outputs(pass, pass->shards->divided.gradients, pass->shards->divided.count);
+    /* A plan computes outputs in their order if it can: the last gradients come first, as they are exchanged first. */
+    for (size_t i = pass->shards ? pass->shards->divided.count : 0; i-- > 0;)
+        add_outputs(pass, &pass->shards->divided.gradients[i], 1);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
     pass->feed.partial = options->partial;
     return WEFT_OK;

@@ -1,4 +1,5 @@
 /* Steps of divided batches (contract in shards.h). */
+#include "base/platform.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
 #include <string.h>
@@ -27,7 +28,7 @@ static wi_shard_range examples_of(const step *s, size_t shard) {
     return wi_examples_of(s->examples, shard, s->shards->count);
 }
 
-static const wi_shard_plans *plans_for(const wi_shards *shards, size_t examples) {
+static wi_shard_plans *plans_for(wi_shards *shards, size_t examples) {
     size_t i = 0;
     while (shards->plans[i].examples != examples) i++;
     return &shards->plans[i];
@@ -139,15 +140,6 @@ static weft_status read_results(const step *s, weft_plan *plan, float numbers[1 
     return WEFT_OK;
 }
 
-static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
-    const wi_divided_update *const divided = &s->shards->divided;
-    for (size_t i = 0; i < divided->count; i++) {
-        WI_TRY(weft_plan_read_async(plan, divided->gradients[i], slot, divided->bytes[i]));
-        slot += divided->bytes[i] / sizeof *slot;
-    }
-    return WEFT_OK;
-}
-
 static weft_status take_results(const step *s, const void *const *columns, size_t examples,
     const float *numbers, wi_shard_result *result) {
     wi_pass *const pass = s->pass;
@@ -179,7 +171,31 @@ static weft_status end_states(const wi_shards *shards, size_t own, float *slot) 
     return read_states(shards, slot, others);
 }
 
-static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
+/* Enqueues the work of a shard, and the reads of its gradients. */
+static weft_status start_shard(step *s, size_t own) {
+    wi_shards *const shards = s->shards;
+    const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
+    const void *columns[WI_PASS_COLUMNS];
+    if (examples == 0) return WEFT_OK;
+    wi_shard_plans *const plans = plans_for(shards, examples);
+    columns_of(s, shard, columns);
+    WI_TRY(set_shares(s, shard));
+    WI_TRY(begin_states(shards, own));
+    plans->loss->request.graph->draws = s->draws + shard;
+    WI_TRY(wi_feed_write(&s->pass->feed, plans->loss, columns, examples));
+    return shards->trains ? wi_shards_run_reading(shards, plans, own) : weft_plan_run(plans->loss);
+}
+
+/* Exchanges the gradients while the device computes them, and waits for the device. */
+static weft_status wait_for_shard(const step *s, wi_shard_plans *plans, size_t own, float *numbers) {
+    weft_status status = read_results(s, plans->loss, numbers);
+    if (status == WEFT_OK && s->shards->trains) status = wi_shards_send_gradients(s->shards, plans, own);
+    if (status == WEFT_OK) return weft_plan_wait(plans->loss);
+    wi_plan_finish_after_error(plans->loss);
+    return status;
+}
+
+static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
     float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
@@ -189,16 +205,8 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
         if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
         return WEFT_OK;
     }
-    weft_plan *const plan = plans_for(shards, examples)->loss;
     columns_of(s, shard, columns);
-    WI_TRY(set_shares(s, shard));
-    WI_TRY(begin_states(shards, own));
-    plan->request.graph->draws = s->draws + shard;
-    WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(read_results(s, plan, numbers));
-    if (slot) WI_TRY(read_gradients(s, plan, slot));
-    WI_TRY(weft_plan_wait(plan));
+    WI_TRY(wait_for_shard(s, plans_for(shards, examples), own, numbers));
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
     return take_results(s, columns, examples, numbers, result);
 }
@@ -207,12 +215,15 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    const double began = wi_clock_seconds();
     for (size_t i = 0; i < shards->own.count; i++) {
-        if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
+        if (status == WEFT_OK) status = start_shard(s, i);
+        if (status == WEFT_OK) status = finish_shard(s, i, &own[i]);
         if (!shards->trains) continue;
         const weft_status begun = wi_sum_begin(&shards->sum, i);
         if (status == WEFT_OK) status = begun;
     }
+    own[0].seconds = wi_clock_seconds() - began;
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;
@@ -259,6 +270,23 @@ static void join_accuracy(const step *s, const wi_record *record) {
     sums[1] += record->counted - own_counted;
 }
 
+/* Rank 0 tells of a process that is slow for long: all others wait for it in each step. */
+static void watch_speeds(const step *s) {
+    wi_shards *const shards = s->shards;
+    if (!shards->trains || !shards->speeds.sums) return;
+    for (size_t r = 0; r < shards->speeds.ranks; r++) {
+        const wi_shard_range of = wi_shards_of(shards->count, r, shards->speeds.ranks);
+        shards->speeds.sums[r] += shards->results[of.first].seconds / (double)of.count;
+    }
+    const wi_slow_rank slow = wi_speeds_step(&shards->speeds);
+    if (slow.factor > 0)
+        wi_log_line(&shards->part->graph->context->log, WEFT_LOG_WARNING,
+            "rank %zu of %zu is slow: it needs %.3g ms for a shard, %.2g times as long as the median of the "
+            "other "
+            "processes, which wait for it in each step",
+            slow.rank, shards->speeds.ranks, slow.seconds * 1e3, slow.factor);
+}
+
 /* ---- the update ---- */
 
 static weft_status set_counts(const step *s) {
@@ -279,8 +307,10 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
         sums += divided->bytes[i] / sizeof *sums;
     }
     WI_TRY(finish_states(s, sums));
-    if (hooks && hooks->run) return hooks->run(hooks->user, shards->update, s->columns, record);
-    return weft_plan_run(shards->update);
+    const weft_status status = hooks && hooks->run
+                                   ? hooks->run(hooks->user, shards->update, s->columns, record)
+                                   : weft_plan_run(shards->update);
+    return wi_shards_optimizer(shards) ? wi_shards_gather_parameters(shards, status) : status;
 }
 
 /* Do the plans of the loss draw random numbers? All of them do, or none. */
@@ -303,6 +333,7 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     graph->draws = s.draws + (draws(shards) ? shards->count : 0);
     combine(&s, record);
     join_accuracy(&s, record);
+    watch_speeds(&s);
     return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }
 
@@ -326,19 +357,13 @@ void wi_shards_note_metrics(wi_pass *pass) {
 weft_status wi_shards_join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
+    double *const own = shards->metrics + numbers, *const all = own + numbers;
     if (ranks == 1 || pass->measures.count == pass->counts) return WEFT_OK;
-    double *const own = wi_allocate_array(shards->allocator, numbers + 1, sizeof *own);
-    double *const all = wi_allocate_array(shards->allocator, ranks * numbers + 1, sizeof *all);
-    weft_status status = WEFT_ERROR_MEMORY;
-    if (own && all) {
-        copy_sums(pass, own, false);
-        for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
-        status = wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all);
-    }
-    for (size_t r = 0; r < ranks && status == WEFT_OK; r++)
+    copy_sums(pass, own, false);
+    for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
+    WI_TRY(wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all));
+    for (size_t r = 0; r < ranks; r++)
         for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
-    if (status == WEFT_OK) copy_sums(pass, shards->metrics, true);
-    wi_release(shards->allocator, own);
-    wi_release(shards->allocator, all);
-    return status;
+    copy_sums(pass, shards->metrics, true);
+    return WEFT_OK;
 }

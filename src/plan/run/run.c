@@ -9,6 +9,7 @@
 #include "cl/waiting.h"
 #include "graph/weft_graph.h"
 #include "kernels/candidates.h"
+#include "plan/run/early_reads.h"
 #include "plan/run/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {
@@ -185,6 +186,7 @@ static weft_status walk(weft_plan *plan, bool skips_fixed, bool counts) {
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
         const size_t together = launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
+        WI_TRY(wi_early_reads_advance(plan, launch->run->index));
         if (!(launch->is_fixed && skips_fixed)) WI_TRY(run_iterations(plan, launch));
         for (size_t k = 0; counts && k < together; k++) WI_TRY(count_kernel(launch + k));
         i += together;
