@@ -30,7 +30,7 @@ void wi_source_release(wi_source *source) {
 
 bool wi_column_is_made(const weft_dataset *dataset, size_t column) {
     const wi_source *const source = dataset->source;
-    return source && (column == 0 || (source->finish && column + 1 == dataset->count));
+    return source && (column < source->made || (source->finish && column + 1 == dataset->count));
 }
 
 size_t wi_column_bytes(const weft_column *column) {

@@ -74,7 +74,7 @@ weft_status wi_image_store_read(const wi_image_store *store, size_t index, const
 /* ---- the source ---- */
 
 static weft_status make_example(
-    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *target) {
+    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const image_source *const source = (const image_source *)(const void *)base;
     const wi_image_store *const store = source->store;
     const size_t bytes = (size_t)(store->channels * store->height * store->width);
@@ -86,7 +86,7 @@ static weft_status make_example(
     else
         view = wi_view_of(store->pixels + example->index * bytes, store->channels, store->height,
             store->width, store->interleaved);
-    return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, target);
+    return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, targets[0]);
 }
 
 static weft_status finish_batch(const wi_source *base, const wi_batch *batch, wi_workspace *workspace) {
@@ -131,6 +131,7 @@ static weft_status make_source(
     image_source *const made = wi_allocate(store->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     atomic_init(&made->base.references, 1);
+    made->base.made = 1;
     made->base.make = make_example;
     made->base.destroy = destroy_source;
     made->store = retain_store(store);
