@@ -73,6 +73,8 @@ struct weft_dataset {
  * WEFT_ERROR_MEMORY. */
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
+/* Whether a dataset of files keeps `examples` examples of `bytes` bytes in memory, by the context's option data_limit. */
+bool wi_dataset_fits(const weft_context *context, uint64_t examples, uint64_t bytes);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
 /* Like wi_dataset_create, but the first columns, and the last one if the source has `finish`, are made by the source, which
  * the dataset retains; source NULL: all columns are in memory. */
