@@ -56,7 +56,7 @@ void wi_data_file_close(wi_data_file *file) {
 }
 
 /* Makes room for `bytes` bytes and a NUL. What the window has is kept. */
-static weft_status make_room(wi_window *window, const weft_allocator *allocator, size_t bytes) {
+static weft_status make_room(wi_file_window *window, const weft_allocator *allocator, size_t bytes) {
     if (window->bytes && bytes <= window->capacity) return WEFT_OK;
     char *const grown = wi_reallocate(allocator, window->bytes, bytes + 1);
     if (!grown) return WEFT_ERROR_MEMORY;
@@ -66,7 +66,7 @@ static weft_status make_room(wi_window *window, const weft_allocator *allocator,
 }
 
 /* Lets the window begin at `offset`. What it has from there on is kept. */
-static void begin_at(wi_window *window, uint64_t offset) {
+static void begin_at(wi_file_window *window, uint64_t offset) {
     const uint64_t end = window->begin + window->count;
     const size_t kept = offset >= window->begin && offset < end ? (size_t)(end - offset) : 0;
     if (kept) memmove(window->bytes, window->bytes + window->count - kept, kept);
@@ -74,7 +74,7 @@ static void begin_at(wi_window *window, uint64_t offset) {
     window->count = kept;
 }
 
-static weft_status fill(wi_window *window, const wi_data_file *file, size_t bytes) {
+static weft_status fill(wi_file_window *window, const wi_data_file *file, size_t bytes) {
     WI_TRY(make_room(window, file->allocator, bytes));
     char *const to = window->bytes + window->count;
     WI_TRY(wi_data_file_read(file, window->begin + window->count, to, bytes - window->count));
@@ -83,8 +83,8 @@ static weft_status fill(wi_window *window, const wi_data_file *file, size_t byte
     return WEFT_OK;
 }
 
-weft_status wi_window_at(wi_window *window, const wi_data_file *file, uint64_t offset, size_t wanted,
-    size_t step, const char **at, size_t *count) {
+weft_status wi_file_window_at(wi_file_window *window, const wi_data_file *file, uint64_t offset,
+    size_t wanted, size_t step, const char **at, size_t *count) {
     const uint64_t rest = offset < file->bytes ? file->bytes - offset : 0;
     const size_t needed = rest < wanted ? (size_t)rest : wanted;
     const uint64_t end = window->begin + window->count;
@@ -98,7 +98,7 @@ weft_status wi_window_at(wi_window *window, const wi_data_file *file, uint64_t o
     return WEFT_OK;
 }
 
-void wi_window_clear(wi_window *window, const weft_allocator *allocator) {
+void wi_file_window_clear(wi_file_window *window, const weft_allocator *allocator) {
     wi_release(allocator, window->bytes);
-    *window = (wi_window){0};
+    *window = (wi_file_window){0};
 }

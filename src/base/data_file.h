@@ -24,18 +24,18 @@ weft_status wi_data_file_read(const wi_data_file *file, uint64_t offset, void *t
 void wi_data_file_close(wi_data_file *file); /* a zeroed or closed file is allowed */
 
 /* A part of a file in memory. Zeroed before the first use. */
-typedef struct wi_window {
+typedef struct wi_file_window {
     char *bytes; /* a NUL follows them */
     uint64_t begin;
     size_t count, capacity;
-} wi_window;
+} wi_file_window;
 
 enum { WI_WINDOW_STEP = 1 << 18 }; /* bytes that are read at a time */
 
 /* *at: the bytes of the file from `offset` on; *count: their number, at least `wanted` or all up to the end of the file.
  * They are valid until the next call. step: the least number of bytes to read at once. */
-weft_status wi_window_at(wi_window *window, const wi_data_file *file, uint64_t offset, size_t wanted,
-    size_t step, const char **at, size_t *count);
-void wi_window_clear(wi_window *window, const weft_allocator *allocator);
+weft_status wi_file_window_at(wi_file_window *window, const wi_data_file *file, uint64_t offset,
+    size_t wanted, size_t step, const char **at, size_t *count);
+void wi_file_window_clear(wi_file_window *window, const weft_allocator *allocator);
 
 #endif

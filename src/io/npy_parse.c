@@ -191,11 +191,11 @@ weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_
 }
 
 weft_status wi_npy_open(wi_npy *npy, const wi_data_file *file) {
-    wi_window window = {0};
+    wi_file_window window = {0};
     const char *bytes = NULL;
     size_t have = 0;
-    weft_status status = wi_window_at(&window, file, 0, MOST_HEADER, MOST_HEADER, &bytes, &have);
+    weft_status status = wi_file_window_at(&window, file, 0, MOST_HEADER, MOST_HEADER, &bytes, &have);
     if (status == WEFT_OK) status = parse_file(npy, file->path, bytes, have, file->bytes);
-    wi_window_clear(&window, file->allocator);
+    wi_file_window_clear(&window, file->allocator);
     return status;
 }

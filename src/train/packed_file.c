@@ -168,6 +168,7 @@ static weft_status check_size(parse *p, bool cut) {
             "'%s' is cut at record %zu of %zu, which begins at byte %" PRIu64 ": the file has %" PRIu64
             " bytes, expected %" PRIu64 " (option skip_damaged of weft_records_options reads the others)",
             p->path, whole, records->count, wi_records_at(records, whole), bytes, expected);
+    p->packed->missing = records->count - whole;
     records->count = whole;
     return WEFT_OK;
 }

@@ -22,6 +22,7 @@ typedef struct wi_packed {
     wi_records records;
     weft_column *columns;
     size_t count;
+    size_t missing;     /* records of the header that the file is too short for */
     bool channels_last; /* the layout of images in column 0 */
 } wi_packed;
 

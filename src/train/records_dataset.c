@@ -104,10 +104,11 @@ static weft_status open_images(weft_dataset **dataset, weft_context *context, wi
 
 typedef struct sound_list {
     size_t *of; /* the indices of sound records */
-    size_t count, capacity, missing;
+    size_t count, capacity;
+    size_t missing; /* damaged ones, and those that the file is too short for */
 } sound_list;
 
-/* Reads all records. list->of stays NULL as long as all are sound. */
+/* Appends the indices of the sound records of a block to the list. */
 static weft_status look_at_block(const weft_context *context, const wi_records *records, size_t first,
     size_t count, unsigned char *block, sound_list *list) {
     const size_t stride = wi_records_stride(records);
@@ -145,6 +146,10 @@ static weft_status find_sound(const weft_context *context, const wi_records *rec
 static weft_status open_packed(weft_dataset **dataset, weft_context *context, wi_packed *packed,
     const weft_records_options *options, sound_list *list) {
     const size_t written = packed->records.count;
+    list->missing = packed->missing;
+    if (list->missing)
+        wi_log_line(&context->log, WEFT_LOG_WARNING, "'%s' is cut: the last %zu of %zu records are left out",
+            packed->records.file.path, list->missing, written + list->missing);
     if (options->skip_damaged) WI_TRY(find_sound(context, &packed->records, list));
     const size_t examples = options->skip_damaged ? list->count : written;
     WI_TRY(options->images ? open_images(dataset, context, packed, examples, options->images)
