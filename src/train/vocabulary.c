@@ -126,9 +126,8 @@ static weft_status census_add(census *c, wi_token token, size_t count) {
     }
     if (c->count >= INT32_MAX / 4) WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: too many different tokens");
     WI_TRY(wi_grow(c->allocator, (void **)&c->items, &c->capacity, c->count + 1, sizeof *c->items));
-    char *const text = wi_arena_take(&c->arena, token.bytes + 1);
+    const char *const text = wi_arena_copy(&c->arena, token.text, token.bytes);
     if (!text) return WEFT_ERROR_MEMORY;
-    memcpy(text, token.text, token.bytes);
     c->items[c->count++] = (counted){{text, token.bytes}, count};
     c->slots[slot] = (uint32_t)c->count;
     return WEFT_OK;
