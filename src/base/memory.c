@@ -106,14 +106,11 @@ void *wi_arena_take(wi_arena *arena, size_t bytes) {
     return take(arena, size, ARENA_ALIGNMENT);
 }
 
-char *wi_arena_copy(wi_arena *arena, const char *text, size_t bytes) {
-    char *const copy = take(arena, bytes + 1, 1);
+char *wi_arena_string(wi_arena *arena, const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    char *const copy = take(arena, bytes, 1);
     if (copy) memcpy(copy, text, bytes);
     return copy;
-}
-
-char *wi_arena_string(wi_arena *arena, const char *text) {
-    return wi_arena_copy(arena, text, strlen(text));
 }
 
 void wi_arena_clear(wi_arena *arena) {

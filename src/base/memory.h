@@ -23,9 +23,7 @@ typedef struct wi_arena {
 
 void wi_arena_init(wi_arena *arena, const weft_allocator *allocator);
 void *wi_arena_take(wi_arena *arena, size_t bytes);
-/* Texts, with a NUL after them; they are not aligned. */
 char *wi_arena_string(wi_arena *arena, const char *text);
-char *wi_arena_copy(wi_arena *arena, const char *text, size_t bytes);
 void wi_arena_clear(wi_arena *arena); /* frees all memory of the arena, which may then be used again */
 
 /* A growing string, always NUL-terminated. After an append that found no memory, `failed` stays set and later appends

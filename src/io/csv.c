@@ -181,11 +181,17 @@ weft_status wi_csv_walk_next(wi_csv_walk *walk, bool *more) {
 }
 
 weft_status wi_csv_walk_to(wi_csv_walk *walk, uint64_t offset) {
+    const wi_csv *const table = walk->table;
     bool found = false;
+    const char *before = "\n";
+    size_t count = 0;
+    if (offset > table->first)
+        WI_TRY(wi_file_window_at(&walk->window, &table->file, offset - 1, 1, walk->step, &before, &count));
+    const bool begins = *before == '\n' || *before == '\r';
     walk->row.end = offset;
     const weft_status status = wi_csv_walk_next(walk, &found);
     if (status != WEFT_OK && status != WEFT_ERROR_FORMAT) return status;
-    if (status == WEFT_OK && found && walk->row.offset == offset) return WEFT_OK;
+    if (status == WEFT_OK && found && begins && walk->row.offset == offset) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has changed: no row begins at byte %" PRIu64, walk->table->file.path,
         offset);
 }

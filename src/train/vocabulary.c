@@ -87,10 +87,14 @@ typedef struct counted {
     size_t count;
 } counted;
 
+enum { ROOM_BYTES = 1 << 14 };
+
 /* Tokens of a text and how often each occurs; `slots` as in weft_vocabulary. */
 typedef struct census {
     const weft_allocator *allocator;
     wi_arena arena; /* the texts */
+    char *room;     /* of the arena, for the next texts */
+    size_t room_bytes;
     counted *items;
     size_t count, capacity;
     uint32_t *slots;
@@ -117,6 +121,20 @@ static weft_status census_grow(census *c) {
     return WEFT_OK;
 }
 
+/* Texts are copied one after the other, because most have only a few bytes. */
+static weft_status copy_text(census *c, wi_token *token) {
+    if (c->room_bytes < token->bytes) {
+        c->room_bytes = token->bytes < ROOM_BYTES ? ROOM_BYTES : token->bytes;
+        c->room = wi_arena_take(&c->arena, c->room_bytes);
+        if (!c->room) return WEFT_ERROR_MEMORY;
+    }
+    memcpy(c->room, token->text, token->bytes);
+    token->text = c->room;
+    c->room += token->bytes;
+    c->room_bytes -= token->bytes;
+    return WEFT_OK;
+}
+
 static weft_status census_add(census *c, wi_token token, size_t count) {
     if (2 * (c->count + 1) > c->slot_count) WI_TRY(census_grow(c));
     const size_t slot = census_slot(c, token);
@@ -126,9 +144,8 @@ static weft_status census_add(census *c, wi_token token, size_t count) {
     }
     if (c->count >= INT32_MAX / 4) WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: too many different tokens");
     WI_TRY(wi_grow(c->allocator, (void **)&c->items, &c->capacity, c->count + 1, sizeof *c->items));
-    const char *const text = wi_arena_copy(&c->arena, token.text, token.bytes);
-    if (!text) return WEFT_ERROR_MEMORY;
-    c->items[c->count++] = (counted){{text, token.bytes}, count};
+    WI_TRY(copy_text(c, &token));
+    c->items[c->count++] = (counted){token, count};
     c->slots[slot] = (uint32_t)c->count;
     return WEFT_OK;
 }

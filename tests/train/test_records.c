@@ -220,6 +220,9 @@ static void cut_files_are_refused(void **state) {
     (void)state;
     const weft_records_options skip = {WEFT_RECORDS_OPTIONS_INIT, .skip_damaged = true};
     char part[128];
+    static scratch_log log;
+    weft_context *const context = test_context_open(
+        (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .log = scratch_log_line, .log_user = &log});
     weft_dataset *const table = make_table();
     weft_dataset *loaded = NULL;
     const char *const path = save(table, "cut.records");
@@ -233,12 +236,14 @@ static void cut_files_are_refused(void **state) {
             bytes < begin ? "cut.records'" : part);
         assert_null(loaded);
         if (whole == 0) continue;
-        assert_ok(weft_dataset_open_records(&loaded, test_context(), path, &skip));
+        assert_ok(weft_dataset_open_records(&loaded, context, path, &skip));
         assert_int_equal(weft_dataset_size(loaded), whole);
         assert_int_equal(weft_dataset_skipped(loaded), EXAMPLES - whole);
         assert_ok(load_all(loaded));
         weft_dataset_release(loaded);
     }
+    assert_non_null(strstr(log.text, "cut.records' is cut: the last 1 of 100 records are left out"));
+    weft_context_release(context);
     weft_dataset_release(table);
 }
 
