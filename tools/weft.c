@@ -16,6 +16,7 @@
 #include "device_formats.h"
 #include "in_child.h"
 #include "onnx_command.h"
+#include "pack.h"
 #include "tune.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static const char usage[] =
     "  advise              measures training steps on every device, and estimates their time on others\n"
     "  onnx info|run|check|train\n"
     "                      shows, runs, checks or trains the network of an ONNX file\n"
+    "  pack                writes images, tables or arrays as a file of records for training\n"
     "  bench seven         measures training steps of whole networks\n"
     "  bench gemm|conv|attention|lstm\n"
     "                      measures products, convolutions, attention or an LSTM layer\n"
@@ -191,10 +193,10 @@ static int bench(int argc, char **argv) {
                      "lstm, rows, curve, checkpoint");
 }
 
-/* Each benchmark, `weft advise`, `weft onnx` and `weft tune` have helps of their own. */
+/* Each benchmark, and these commands, have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "";
-    static const char *const own[] = {"advise", "onnx", "tune"};
+    static const char *const own[] = {"advise", "onnx", "pack", "tune"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(command, own[i]) == 0) return false;
     const int first = strcmp(command, "bench") == 0 ? 2 : 1, last = first == 2 ? 3 : argc;
@@ -210,6 +212,7 @@ static int run(int argc, char **argv) {
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
     if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
+    if (strcmp(command, "pack") == 0) return weft_pack(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "onnx") == 0) return weft_onnx(argc - 2, argv + 2);

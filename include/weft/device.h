@@ -77,6 +77,10 @@ typedef struct weft_context_options {
     /* The largest number of bytes to read from a file whose length is not known before. 0: 1 GiB from a pipe or a
      * device, 16 MiB + 100 times the size of the file from a gzip file. */
     size_t file_limit;
+    /* The most bytes of host memory that the examples of a dataset from files take. A dataset of more bytes leaves them
+     * in its files, from which the threads of a loader read each example when they need it: its columns have no data
+     * (weft_dataset_column). Its batches are the same. 0: 256 MiB. */
+    size_t data_limit;
     /* Work is divided as for so many compute units, and partial sums are added in a fixed order: with the same number,
      * results have the same bits on any number of cores of one kind of processor. At most 4096. 0: $WEFT_WORK_UNITS,
      * otherwise the number of units of the device. */

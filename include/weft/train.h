@@ -25,7 +25,8 @@ typedef struct weft_column {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
-    /* examples × dims, row-major. NULL in a dataset of images, whose files are decoded when a batch is loaded. */
+    /* examples × dims, row-major. NULL if the loader reads or decodes each example when it needs it: images, files of
+     * records, and files larger than weft_context_options.data_limit. */
     const void *data;
     const weft_encoding *encoding; /* borrowed from a dataset; NULL: not known, and never compared */
 } weft_column;

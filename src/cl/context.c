@@ -37,6 +37,7 @@ static weft_context *make_context(const weft_context_options *options) {
     context->progress_user = options->progress_user;
     context->seed = options->seed;
     context->files = (wi_file_rules){context->allocator, options->any_files, options->file_limit};
+    context->data_limit = options->data_limit;
     atomic_init(&context->references, 1);
     return context;
 }

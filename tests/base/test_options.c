@@ -293,6 +293,7 @@ static const reader readers[] = {
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool, pooled, stride),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, lp_pool, pooled, stride),
     READER(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool2d),
+    READER(WEFT_RECORDS_OPTIONS_INIT, weft_records_options, records),
     READER(WEFT_RECURRENT_OPTIONS_INIT, weft_recurrent_options, lstm),
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
