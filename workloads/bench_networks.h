@@ -27,6 +27,13 @@ typedef struct bench_network {
 extern const bench_network bench_networks[];
 extern const size_t bench_network_count;
 const bench_network *bench_network_find(const char *name); /* NULL: none of that name */
+/* The mean cross-entropy of the network in the graph, for trainers: the inputs "x" and "label" have the dimensions of an example's columns.
+ * Not of a file. */
+weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network);
+/* How many labels an example has: one, or one for each token. */
+int64_t bench_network_labels(const bench_network *network);
+/* The network's own optimizer. */
+weft_optimizer bench_network_optimizer(const bench_network *network);
 
 /* An input of a model, of so many numbers; whole ones are below the bound. */
 typedef struct bench_source {
