@@ -124,17 +124,6 @@ static bool record_step(void *user, const weft_epoch *state) {
     return r->status == WEFT_OK;
 }
 
-static double parameter_bytes(const weft_graph *graph) {
-    double bytes = 0;
-    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
-        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        int64_t count = 1;
-        for (int d = 0; d < weft_tensor_rank(parameter); d++) count *= weft_tensor_dimension(parameter, d);
-        bytes += (double)count * sizeof(float);
-    }
-    return bytes;
-}
-
 static weft_status run_steps(scale_step *measured, weft_graph *graph, weft_distributed *job,
     const scale_wanted *wanted, recorder *record) {
     weft_trainer *trainer = NULL;
@@ -151,7 +140,7 @@ static weft_status run_steps(scale_step *measured, weft_graph *graph, weft_distr
     WI_TRY_DONE(weft_trainer_run(trainer, dataset));
     WI_TRY_DONE(record->status);
     const size_t floats = trainer->shards[0].sum.floats;
-    measured->bytes = floats ? (double)(floats * sizeof(float)) : parameter_bytes(graph);
+    measured->bytes = floats ? (double)(floats * sizeof(float)) : bench_parameter_bytes(graph);
     measured->step = wi_median(record->steps, record->count);
     measured->exposed = wi_median(record->exposures, record->count);
 done:

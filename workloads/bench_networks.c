@@ -173,6 +173,17 @@ weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network)
     return weft_cross_entropy(logits, weft_reshape(input, WEFT_BATCH * labels));
 }
 
+double bench_parameter_bytes(const weft_graph *graph) {
+    double bytes = 0;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        int64_t count = 1;
+        for (int d = 0; d < weft_tensor_rank(parameter); d++) count *= weft_tensor_dimension(parameter, d);
+        bytes += (double)count * sizeof(float);
+    }
+    return bytes;
+}
+
 /* Inputs, and logits. */
 static weft_tensor *build_forward(bench_model *model) {
     const bench_network *const network = model->network;

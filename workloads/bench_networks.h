@@ -32,6 +32,8 @@ const bench_network *bench_network_find(const char *name); /* NULL: none of that
 weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network);
 /* How many labels an example has: one, or one for each token. */
 int64_t bench_network_labels(const bench_network *network);
+/* Bytes of all parameters in f32. */
+double bench_parameter_bytes(const weft_graph *graph);
 /* The network's own optimizer. */
 weft_optimizer bench_network_optimizer(const bench_network *network);
 
