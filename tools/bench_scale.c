@@ -65,11 +65,11 @@ static weft_status measure_network(const scale_options *options, weft_context *c
     return WEFT_OK;
 }
 
-static weft_status measure_in_job(const scale_options *options, bool has_launcher) {
+static weft_status measure_in_job(const scale_options *options, bool in_job) {
     weft_context *context = NULL;
     weft_distributed *job = NULL;
     weft_status status = create_context(&context, options);
-    if (status == WEFT_OK && has_launcher) status = weft_distributed_open(&job, context, NULL);
+    if (status == WEFT_OK && in_job) status = weft_distributed_open(&job, context, NULL);
     for (size_t i = 0; i < options->count && status == WEFT_OK; i++)
         status = measure_network(options, context, job, options->networks[i]);
     weft_distributed_release(job);
@@ -78,15 +78,6 @@ static weft_status measure_in_job(const scale_options *options, bool has_launche
 }
 
 /* ---- starting jobs ---- */
-
-/* Is this process one of a job's? SLURM_STEP_NUM_TASKS: srun has started it. */
-static bool has_launcher(void) {
-    static const char *const variables[] = {
-        "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (wi_environment(variables[i])) return true;
-    return false;
-}
 
 static void set_default(const char *name, const char *value) {
     if (!wi_environment(name)) console_set_variable(name, value);
@@ -223,7 +214,7 @@ int weft_bench_scale(int argc, char **argv) {
     scale_options options = {.shards = 1, .steps = 5};
     if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
     if (!parse(&options, argc, argv)) return 2;
-    const bool launched = has_launcher();
+    const bool launched = bench_has_launcher();
     if (launched && options.ranks)
         return refuse("weft: --ranks is for weft bench scale without a launcher%s%s\n", "", ""), 2;
     if (!options.ranks) options.ranks = USUAL_RANKS;

@@ -61,27 +61,13 @@ static weft_status create_pool(pool **made, const bench_network *network) {
     return WEFT_OK;
 }
 
-/* Images lie channels-last, as in bench_network_loss. */
-static weft_column column_of(const bench_network *network) {
-    const int64_t *const dims = network->dims;
-    weft_column column = {.name = "x",
-        .dtype = network->vocabulary ? WEFT_I32 : WEFT_F32,
-        .rank = network->rank,
-        .dims = {dims[0]}};
-    if (network->rank != 3) return column;
-    column.dims[0] = dims[1];
-    column.dims[1] = dims[2];
-    column.dims[2] = dims[0];
-    return column;
-}
-
 static weft_status create_dataset(
     weft_dataset **dataset, weft_context *context, const bench_network *network, size_t examples) {
     const int64_t labels = bench_network_labels(network);
-    const weft_column columns[] = {
-        column_of(network), {.name = "label", .dtype = WEFT_I32, .rank = labels > 1, .dims = {labels}}};
+    weft_column columns[2];
     uint32_t bits = 54321;
     pool *p = NULL;
+    bench_network_columns(network, columns);
     WI_TRY(create_pool(&p, network));
     const weft_status status = wi_dataset_create_made(dataset, context, &p->base, examples, columns, 2);
     wi_source_release(&p->base);

@@ -165,6 +165,17 @@ static weft_tensor *logits_of(const bench_network *network, weft_tensor *x) {
     return network->build(network->rank == 3 ? weft_channels_first(x) : x);
 }
 
+/* Images lie channels-last, as in input_of. */
+void bench_network_columns(const bench_network *network, weft_column columns[2]) {
+    const int64_t *const dims = network->dims, labels = bench_network_labels(network);
+    columns[0] = (weft_column){.name = "x",
+        .dtype = network->vocabulary ? WEFT_I32 : WEFT_F32,
+        .rank = network->rank,
+        .dims = {dims[0]}};
+    for (int i = 0; i < network->rank; i++) columns[0].dims[i] = dims[(i + 1) % network->rank];
+    columns[1] = (weft_column){.name = "label", .dtype = WEFT_I32, .rank = labels > 1, .dims = {labels}};
+}
+
 weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network) {
     const int64_t labels = bench_network_labels(network);
     weft_tensor *const logits = logits_of(network, input_of(graph, network));
