@@ -308,9 +308,12 @@ typedef struct weft_trainer_options {
      * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
-     * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
+     * number of processes. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
+    /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
+     * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
+    weft_dtype exchange;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),
      * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards

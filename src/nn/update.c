@@ -106,6 +106,8 @@ static weft_tensor *divide(const wi_update *u, weft_tensor *gradient) {
     weft_tensor *const sum = weft_input_shape(u->graph, "gradient.sum", WEFT_F32, 2, dims);
     divided->gradients[divided->count] = gradient;
     divided->bytes[divided->count] = (size_t)dims[0] * (size_t)dims[1] * sizeof(float);
+    divided->first[divided->count] = u->first;
+    divided->length[divided->count] = u->length;
     divided->sums[divided->count++] = sum;
     return sum;
 }

@@ -44,6 +44,7 @@ enum { WI_DIVIDED_RANGES = 64 };
 typedef struct wi_divided_update {
     weft_tensor *gradients[WI_DIVIDED_RANGES], *sums[WI_DIVIDED_RANGES];
     size_t bytes[WI_DIVIDED_RANGES];
+    size_t first[WI_DIVIDED_RANGES], length[WI_DIVIDED_RANGES]; /* the parameters of a range, by number */
     size_t count;
     weft_tensor
         *counts; /* scalar: 0 if no label of the whole batch counts, else 1; NULL: no batch is empty */

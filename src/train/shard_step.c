@@ -171,22 +171,31 @@ static weft_status end_states(const wi_shards *shards, size_t own, float *slot) 
     return read_states(shards, slot, others);
 }
 
-/* Enqueues the plan and all reads, and exchanges gradients until the device has finished. */
-static weft_status run_plan(const step *s, wi_shard_plans *plans, size_t own, float *numbers) {
-    if (!s->shards->trains) {
-        WI_TRY(weft_plan_run(plans->loss));
-        WI_TRY(read_results(s, plans->loss, numbers));
-        return weft_plan_wait(plans->loss);
-    }
-    WI_TRY(wi_shards_run_reading(s->shards, plans, own));
+/* Enqueues the work of a shard, and the reads of its gradients. */
+static weft_status start_shard(step *s, size_t own) {
+    wi_shards *const shards = s->shards;
+    const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
+    const void *columns[WI_PASS_COLUMNS];
+    if (examples == 0) return WEFT_OK;
+    wi_shard_plans *const plans = plans_for(shards, examples);
+    columns_of(s, shard, columns);
+    WI_TRY(set_shares(s, shard));
+    WI_TRY(begin_states(shards, own));
+    plans->loss->request.graph->draws = s->draws + shard;
+    WI_TRY(wi_feed_write(&s->pass->feed, plans->loss, columns, examples));
+    return shards->trains ? wi_shards_run_reading(shards, plans, own) : weft_plan_run(plans->loss);
+}
+
+/* Exchanges the gradients while the device computes them, and waits for the device. */
+static weft_status wait_for_shard(const step *s, wi_shard_plans *plans, size_t own, float *numbers) {
     weft_status status = read_results(s, plans->loss, numbers);
-    if (status == WEFT_OK) status = wi_shards_send_gradients(s->shards, plans, own);
+    if (status == WEFT_OK && s->shards->trains) status = wi_shards_send_gradients(s->shards, plans, own);
     if (status == WEFT_OK) return weft_plan_wait(plans->loss);
     wi_plan_finish_after_error(plans->loss);
     return status;
 }
 
-static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
+static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
     float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
@@ -196,15 +205,8 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
         if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
         return WEFT_OK;
     }
-    wi_shard_plans *const plans = plans_for(shards, examples);
-    const double began = wi_clock_seconds();
     columns_of(s, shard, columns);
-    WI_TRY(set_shares(s, shard));
-    WI_TRY(begin_states(shards, own));
-    plans->loss->request.graph->draws = s->draws + shard;
-    WI_TRY(wi_feed_write(&s->pass->feed, plans->loss, columns, examples));
-    WI_TRY(run_plan(s, plans, own, numbers));
-    result->seconds = wi_clock_seconds() - began;
+    WI_TRY(wait_for_shard(s, plans_for(shards, examples), own, numbers));
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
     return take_results(s, columns, examples, numbers, result);
 }
@@ -213,12 +215,15 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    const double began = wi_clock_seconds();
     for (size_t i = 0; i < shards->own.count; i++) {
-        if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
+        if (status == WEFT_OK) status = start_shard(s, i);
+        if (status == WEFT_OK) status = finish_shard(s, i, &own[i]);
         if (!shards->trains) continue;
         const weft_status begun = wi_sum_begin(&shards->sum, i);
         if (status == WEFT_OK) status = begun;
     }
+    own[0].seconds = wi_clock_seconds() - began;
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;
@@ -265,6 +270,23 @@ static void join_accuracy(const step *s, const wi_record *record) {
     sums[1] += record->counted - own_counted;
 }
 
+/* Rank 0 tells of a process that is slow for long: all others wait for it in each step. */
+static void watch_speeds(const step *s) {
+    wi_shards *const shards = s->shards;
+    if (!shards->trains || !shards->speeds.sums) return;
+    for (size_t r = 0; r < shards->speeds.ranks; r++) {
+        const wi_shard_range of = wi_shards_of(shards->count, r, shards->speeds.ranks);
+        shards->speeds.sums[r] += shards->results[of.first].seconds / (double)of.count;
+    }
+    const wi_slow_rank slow = wi_speeds_step(&shards->speeds);
+    if (slow.factor > 0)
+        wi_log_line(&shards->part->graph->context->log, WEFT_LOG_WARNING,
+            "rank %zu of %zu is slow: it needs %.3g ms for a shard, %.2g times as long as the median of the "
+            "other "
+            "processes, which wait for it in each step",
+            slow.rank, shards->speeds.ranks, slow.seconds * 1e3, slow.factor);
+}
+
 /* ---- the update ---- */
 
 static weft_status set_counts(const step *s) {
@@ -309,6 +331,7 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     graph->draws = s.draws + (draws(shards) ? shards->count : 0);
     combine(&s, record);
     join_accuracy(&s, record);
+    watch_speeds(&s);
     return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }
 

@@ -23,7 +23,10 @@ weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
 }
 
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options) {
-    *shards = (wi_shards){.allocator = allocator, .group = options->group, .count = options->count};
+    *shards = (wi_shards){.allocator = allocator,
+        .group = options->group,
+        .count = options->count,
+        .exchange = options->exchange};
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
 }
@@ -51,6 +54,7 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->results);
     wi_release(shards->allocator, shards->totals);
     wi_release(shards->allocator, shards->bytes);
+    if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
 
@@ -177,7 +181,8 @@ static weft_status reserve_sum(wi_shards *shards) {
     if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
     const wi_sum_options options = {.shards = shards->count,
         .floats = shards->gradients + shards->state_floats,
-        .late = shards->state_floats};
+        .late = shards->state_floats,
+        .rounds = shards->exchange == WEFT_BF16};
     const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, &options);
     if (status != WEFT_OK) wi_sum_clear(&shards->sum);
     return status;
@@ -189,5 +194,8 @@ weft_status wi_shards_reserve(wi_pass *pass) {
     WI_TRY(reserve_step(shards));
     if (!shards->trains) return WEFT_OK;
     WI_TRY(reserve_sum(shards));
+    const size_t ranks = weft_distributed_size(shards->group);
+    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)
+        WI_TRY(wi_speeds_init(&shards->speeds, shards->allocator, ranks));
     return wi_shards_list_reads(shards);
 }

@@ -11,6 +11,7 @@
 #ifndef WI_SHARDS_H
 #define WI_SHARDS_H
 
+#include "dist/speeds.h"
 #include "dist/sum.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_shards.h"
@@ -36,13 +37,15 @@ typedef struct wi_shard_state {
 
 /* What a process tells the others of a shard in a step. All are numbers, so that one exchange suffices. */
 typedef struct wi_shard_result {
-    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted, seconds;
+    double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
+    double seconds; /* of the first shard of a process: in which the process computed all its shards */
 } wi_shard_result;
 
 struct wi_shards {
     const weft_allocator *allocator;
     weft_distributed *group; /* NULL: one process; not retained */
     size_t count;            /* shards of a batch */
+    weft_dtype exchange;     /* of gradients: f32 or bf16 */
     wi_shard_range own;
     bool trains;
     weft_tensor *part; /* of the loss, by the shares */
@@ -68,6 +71,7 @@ struct wi_shards {
     wi_shard_result *results; /* of all shards */
     double *totals;           /* of all shards: WI_LOSS_TERMS numbers each */
     size_t *bytes;            /* of each process, in an exchange */
+    wi_speeds speeds;         /* in rank 0 of several */
 };
 
 /* What the trainer's options say of shards. */
@@ -75,6 +79,7 @@ enum { WI_MAX_OWN_SHARDS = 64 };
 typedef struct wi_shard_options {
     weft_distributed *group;
     size_t count;
+    weft_dtype exchange; /* of gradients: f32 or bf16 */
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */

@@ -6,11 +6,10 @@
 #include <string.h>
 
 static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = options->step                  ? "step"
-                              : options->update_count        ? "updates"
-                              : options->carry_count         ? "carries"
-                              : options->gradient_histograms ? "gradient_histograms"
-                                                             : NULL;
+    const char *const found = options->step           ? "step"
+                              : options->update_count ? "updates"
+                              : options->carry_count  ? "carries"
+                                                      : NULL;
     if (!found) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
         "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
@@ -32,6 +31,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     const size_t ranks = weft_distributed_size(options->distributed);
     divided_by->group = options->distributed;
     divided_by->count = options->gradient_shards ? options->gradient_shards : ranks;
+    divided_by->exchange = options->exchange;
     if (divided_by->count == 1) return WEFT_OK;
     WI_TRY(check_callbacks(options));
     WI_TRY(wi_shards_check(divided_by, options->batch));
@@ -56,6 +56,7 @@ static void describe(const weft_trainer *trainer, const weft_dataset *dataset, w
     wi_text_append(text, "optimizer: kind %d, rate %g, weight decay %g, clip norm %g, accumulate %u\n",
         (int)o->optimizer.kind, (double)o->optimizer.rate, (double)o->optimizer.weight_decay,
         (double)o->optimizer.clip_norm, (unsigned)o->optimizer.accumulate);
+    wi_text_append(text, "exchange: %s\n", weft_dtype_name(o->exchange));
     wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\n", (int)o->precision, o->keep_order,
         o->drop_last);
     wi_text_append(

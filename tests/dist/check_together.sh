@@ -24,14 +24,19 @@ cmp -s alone.txt out || fail "three processes print other numbers of mixtures" o
 cmp -s alone.safetensors together.safetensors || fail "three processes save other weights after mixtures"
 unset TOGETHER_MIXES
 
-# Gradients that are exchanged in several buckets; three processes have two shards, one and one.
-export TOGETHER_IS_WIDE=1
-together 1 4 alone.safetensors || fail "a wide network fails" messages
-for processes in 2 3; do
-    together "$processes" 4 together.safetensors || fail "a wide network fails in $processes processes" messages
-    cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights of a wide network"
+# Gradients that are exchanged in several buckets, in f32 and in bf16. Three processes have one, one and two shards.
+for rounds in 0 1; do
+    export TOGETHER_IS_WIDE=1
+    [ "$rounds" = 0 ] || export TOGETHER_ROUNDS=1
+    together 1 4 alone.safetensors || fail "a wide network fails" messages
+    for processes in 2 3; do
+        together "$processes" 4 together.safetensors || fail "a wide network fails in $processes processes" messages
+        cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights of a wide network"
+    done
+    cp alone.safetensors "wide$rounds.safetensors"
 done
-unset TOGETHER_IS_WIDE
+! cmp -s wide0.safetensors wide1.safetensors || fail "an exchange in bf16 saves the same weights as one in f32"
+unset TOGETHER_IS_WIDE TOGETHER_ROUNDS
 
 # refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
 refused() {

@@ -1,6 +1,7 @@
-/* Numbers in bf16 are rounded to nearest even. Sums of one process are those in the order of the shards, with and without rounding, and late
+/* Numbers in bf16 are rounded to nearest even. A process that is slow for long is found. Sums of one process are those in the order of the shards, with and without rounding, and late
  * numbers are never rounded. A run reads parts of its outputs while it goes on: the same bits as after it. */
 /* test once */
+#include "dist/speeds.h"
 #include "dist/sum.h"
 #include "nn/update_rules.h"
 #include "plan/run/early_reads.h"
@@ -81,6 +82,38 @@ static void sums_are_in_the_order_of_shards(void **state) {
     check_sum(true);
 }
 
+/* ---- slow processes ---- */
+
+/* The factor that a comparison returns, in which one rank takes so many times as long as the others. */
+static double compared(wi_speeds *speeds, size_t rank, double factor) {
+    double found = 0;
+    for (size_t step = 0; step < WI_SPEED_STEPS; step++) {
+        for (size_t r = 0; r < speeds->ranks; r++) speeds->sums[r] += r == rank ? factor * 0.01 : 0.01;
+        const wi_slow_rank slow = wi_speeds_step(speeds);
+        if (slow.factor > 0) assert_int_equal(slow.rank, rank);
+        if (slow.factor > 0) assert_true(fabs(slow.seconds - factor * 0.01) < 1e-9);
+        if (slow.factor > 0) found = slow.factor;
+    }
+    return found;
+}
+
+static void a_slow_process_is_found_once(void **state) {
+    wi_speeds speeds;
+    (void)state;
+    for (size_t ranks = 2; ranks <= 4; ranks++) {
+        assert_ok(wi_speeds_init(&speeds, test_context()->allocator, ranks));
+        assert_true(compared(&speeds, 1, 1.4) == 0);
+        assert_true(compared(&speeds, 1, 3) == 0); /* not for long yet */
+        assert_true(compared(&speeds, 0, 3) == 0);
+        assert_true(fabs(compared(&speeds, 0, 2) - 2) < 1e-9);
+        assert_true(compared(&speeds, 0, 2) == 0); /* reported already */
+        assert_true(compared(&speeds, 0, 1) == 0);
+        assert_true(compared(&speeds, 0, 2) == 0);
+        assert_true(compared(&speeds, 0, 2) > 0);
+        wi_speeds_clear(&speeds);
+    }
+}
+
 /* ---- reads during a run ---- */
 
 enum { BATCH = 8, WIDTH = 48, LAYERS = 4 };
@@ -146,6 +179,7 @@ static void parts_of_outputs_are_read_during_a_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_rounded_to_nearest_even),
         cmocka_unit_test(conversions_work_in_place), cmocka_unit_test(sums_are_in_the_order_of_shards),
+        cmocka_unit_test(a_slow_process_is_found_once),
         cmocka_unit_test(parts_of_outputs_are_read_during_a_run)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

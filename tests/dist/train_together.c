@@ -2,8 +2,8 @@
  * of each epoch. The network has what could depend on how a batch is divided: statistics of the batch, dropout, labels that do not count in
  * unequal numbers, a norm of all gradients, metrics, a last batch of another size. FAULT, of rank 1: seed, examples (other ones than rank
  * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). With FOLDER it saves a
- * checkpoint there after each step, slowly, and resumes from the newest one. TOGETHER_MIXES and TOGETHER_IS_WIDE in the environment change the
- * data and the network. */
+ * checkpoint there after each step, slowly, and resumes from the newest one. TOGETHER_MIXES, TOGETHER_IS_WIDE and TOGETHER_ROUNDS in the environment
+ * change the data, the network and the format of exchanges. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,8 +121,8 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
         .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = !it->mixes,
         .ignored_label = it->mixes ? 0 : IGNORED, .validation = test, .metrics = metrics, .metric_count = 1,
         .training_metrics = true, .on_epoch = show, .on_step = may_stop, .user = it,
-        .gradient_shards = shards, .distributed = it->job, .checkpoint = it->folder,
-        .checkpoint_every = {.steps = 1}};
+        .gradient_shards = shards, .exchange = getenv("TOGETHER_ROUNDS") ? WEFT_BF16 : WEFT_F32,
+        .distributed = it->job, .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
     if (!status && it->folder) status = weft_trainer_resume(trainer, it->folder, &found);
     if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
