@@ -83,14 +83,14 @@ static void set_default(const char *name, const char *value) {
     if (!wi_environment(name)) console_set_variable(name, value);
 }
 
-/* Gives each of `ranks` ranks an equal share of a processor's cores, and lets Open MPI start more ranks than there are cores. *cores: of the
- * device; 1 if it is no processor, because then nothing is known of what ranks share. *threads: of a rank. */
+/* Gives each rank an equal share of a processor's cores, and lets Open MPI start more ranks than there are cores. *cores: of the device, which
+ * all ranks use; 1 if it is no processor. *threads: of a rank. */
 static weft_status share_cores(const scale_options *options, double *cores, double *threads) {
     weft_context *context;
     char number[24];
     WI_TRY(create_context(&context, options));
     const weft_device_info *const device = weft_context_device(context);
-    const int64_t all = device->is_cpu ? (int64_t)device->compute_units : options->ranks;
+    const int64_t all = device->is_cpu ? (int64_t)device->compute_units : 1;
     const int64_t share = all / options->ranks > 1 ? all / options->ranks : 1;
     *cores = (double)all;
     *threads = (double)share;
