@@ -10,6 +10,7 @@
 #include "bench_lstm.h"
 #include "bench_map.h"
 #include "bench_rows.h"
+#include "bench_scale.h"
 #include "bench_seven.h"
 #include "check.h"
 #include "check_random.h"
@@ -41,8 +42,8 @@ static const char usage[] =
     "  bench map|reduce    measures elementwise ops or reductions, compared with a copy\n"
     "  bench gpt|rows      measures a GPT, or sparse updates of embedding tables\n"
     "  bench curve         trains a network on given batches and prints the loss of each step\n"
-    "  bench images|checkpoint\n"
-    "                      measures loading of images, or saving of checkpoints\n"
+    "  bench images|checkpoint|scale\n"
+    "                      measures loading images, saving checkpoints, or several processes\n"
     "  --version           prints the version\n"
     "\n"
     "weft COMMAND --help explains the options of a command. Where they take a device SEL, it is gpu,\n"
@@ -189,8 +190,9 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
     if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
+    if (strcmp(what, "scale") == 0) return weft_bench_scale(argc - 1, argv + 1);
     return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, gpt, images, "
-                     "lstm, rows, curve, checkpoint");
+                     "lstm, rows, curve, checkpoint, scale");
 }
 
 /* Each benchmark, and these commands, have helps of their own. */
