@@ -1,8 +1,8 @@
 /* MACH, merged-average classifiers via hashing (T. Medini, Q. Huang, Y. Wang, V. Mohan, A. Shrivastava, "Extreme
  * classification in log memory using count-min sketch", NeurIPS 2019): small classifiers of hashed labels.
  *
- * The two tables of random numbers that define the hash functions are constants of the graph, which the device reads to hash
- * labels, and arrays in the graph's arena, from which mach_top.c hashes all classes. */
+ * The two tables of random numbers that define the hash functions are arrays in the graph's arena, from which mach_top.c hashes
+ * all classes. The first loss also makes them constants of the graph, which the device reads to hash labels. */
 #include "nn/mach.h"
 #include "base/splitmix.h"
 #include "nn/layer_parameters.h"
@@ -37,7 +37,6 @@ static int32_t draw_bucket(uint64_t *state, int64_t buckets) {
 
 static bool make_hashes(weft_mach *m, uint64_t seed) {
     weft_graph *const graph = m->layer.graph;
-    const int64_t dims[] = {m->root, m->groups};
     const size_t count = (size_t)(m->root * m->groups);
     m->low = wi_arena_take(&graph->arena, count * sizeof *m->low);
     m->high = wi_arena_take(&graph->arena, count * sizeof *m->high);
@@ -47,9 +46,7 @@ static bool make_hashes(weft_mach *m, uint64_t seed) {
     }
     for (size_t i = 0; i < count; i++) m->low[i] = draw_bucket(&seed, m->buckets);
     for (size_t i = 0; i < count; i++) m->high[i] = draw_bucket(&seed, m->buckets);
-    m->low_table = weft_array(graph, WEFT_I32, m->low, 2, dims);
-    m->high_table = weft_array(graph, WEFT_I32, m->high, 2, dims);
-    return m->low_table && m->high_table;
+    return true;
 }
 
 int64_t weft_mach_bucket(const weft_mach *mach, int64_t group, int64_t label) {
@@ -98,6 +95,13 @@ weft_mach *weft_mach_layer(weft_graph *graph, int64_t width, int64_t classes, in
 
 /* ---- training ---- */
 
+static bool make_tables(weft_mach *m) {
+    const int64_t dims[] = {m->root, m->groups};
+    if (!m->low_table) m->low_table = weft_array(m->layer.graph, WEFT_I32, m->low, 2, dims);
+    if (!m->high_table) m->high_table = weft_array(m->layer.graph, WEFT_I32, m->high, 2, dims);
+    return m->low_table && m->high_table;
+}
+
 /* i32 (rows, groups): the buckets of labels that are classes. The quotient is exact in f32: it is a whole number below 2^15,
  * computed with an error of less than 2^-7. */
 static weft_tensor *buckets_of(const weft_mach *m, weft_tensor *labels) {
@@ -121,7 +125,7 @@ static weft_tensor *build_loss(weft_mach *m, weft_tensor *x, weft_tensor *labels
     int64_t rows;
     weft_tensor *const flat = wi_class_rows(&m->layer, x, &rows);
     labels = flat ? wi_class_labels(&m->layer, x, labels, rows) : NULL;
-    if (!labels) return NULL;
+    if (!labels || !make_tables(m)) return NULL;
     weft_tensor *const inside = wi_class_inside(&m->layer, labels);
     weft_tensor *const known = weft_where(inside, labels, weft_number(labels, 0));
     weft_tensor *const ignored = weft_equal_number(labels, WI_LABEL_IGNORED);

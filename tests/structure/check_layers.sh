@@ -29,7 +29,7 @@ function layer_of_header(name) {
     sub(/\.h$/, "", name)
     if (name ~ /^(weft|short_names)$/) return name
     if (name ~ /^(losses|images|indexing|convolution|normalization|recurrent)$/) return "ops"
-    if (name ~ /^(models|schedules|vectors)$/) return "nn"
+    if (name ~ /^(classes|models|schedules|vectors)$/) return "nn"
     if (name == "profile") return "plan"
     if (name == "distributed") return "dist"
     if (name ~ /^(text|image_data|metrics|events)$/) return "train"
