@@ -18,6 +18,9 @@ static void dense(weft_tensor *x, weft_tensor *tokens) { /* (batch, 8), i32 (bat
         &(weft_adaptive_softmax_options){WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .divisor = 2});
     (void)weft_adaptive_softmax_loss(many, x, tokens), (void)weft_adaptive_softmax_log_prob(many, x);
     weft_graph *const g = weft_tensor_graph(x);
+    weft_mach *hashed = weft_mach_layer(g, 8, 100, 4, 20, NULL); /* docs/extreme-classes.md */
+    (void)weft_mach_loss(hashed, x, tokens), (void)weft_mach_probabilities(hashed, x);
+    printf("class 7 is in bucket %d\n", (int)weft_mach_bucket(hashed, 0, 7));
     weft_tensor *const project = weft_parameter(g, "project", weft_glorot_uniform(), 4, 8);
     weft_tensor *const rare = weft_parameter(g, "rare", weft_glorot_uniform(), 80, 4);
     const weft_adaptive_softmax_weights given = {.projections = &project,

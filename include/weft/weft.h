@@ -3,6 +3,7 @@
 #define WEFT_WEFT_H
 
 #include <weft/base.h>
+#include <weft/classes.h>
 #include <weft/convolution.h>
 #include <weft/device.h>
 #include <weft/distributed.h>

@@ -14,17 +14,14 @@
  * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
 #include "base/portable_math.h"
 #include "graph/length.h"
+#include "nn/class_labels.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
-#include "ops/loss/loss.h"
-#include "ops/loss/loss_terms.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <weft/losses.h>
 #include <weft/nn.h>
-
-enum { IGNORED = -100 };
 
 typedef struct tail {
     weft_tensor *narrow, *weight; /* (projected width, width), (end - begin, projected width) */
@@ -33,8 +30,7 @@ typedef struct tail {
 } tail;
 
 struct weft_adaptive_softmax {
-    weft_graph *graph;
-    int64_t width, classes;
+    wi_class_layer layer;
     weft_tensor *head_weight, *head_bias; /* head_bias may be NULL */
     tail tails[WEFT_MAX_CLUSTERS];
     int count;
@@ -83,25 +79,26 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
     char name[WI_LAYER_NAME], what[32];
     const double divisor = options->divisor > 0 ? (double)options->divisor : 4;
     const int64_t head = a->tails[0].begin + a->count;
-    wi_layer_name(name, a->graph, "adaptive_softmax", options->name);
-    a->head_weight = parameter(a->graph, name, "head.weight", 2, head, a->width);
-    if (options->head_bias) a->head_bias = parameter(a->graph, name, "head.bias", 1, head, a->width);
+    wi_layer_name(name, a->layer.graph, "adaptive_softmax", options->name);
+    a->head_weight = parameter(a->layer.graph, name, "head.weight", 2, head, a->layer.width);
+    if (options->head_bias)
+        a->head_bias = parameter(a->layer.graph, name, "head.bias", 1, head, a->layer.width);
     for (int i = 0; i < a->count; i++) {
         tail *const t = &a->tails[i];
-        const int64_t narrow = (int64_t)((double)a->width / wi_math_pow(divisor, i + 1));
+        const int64_t narrow = (int64_t)((double)a->layer.width / wi_math_pow(divisor, i + 1));
         if (narrow < 1) {
-            wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT,
+            wi_graph_fail(a->layer.graph, WEFT_ERROR_ARGUMENT,
                 "weft_adaptive_softmax: cluster %d would have the width %" PRId64
                 " / %g^%d, which is below 1; use fewer cutoffs or a smaller divisor",
-                i, a->width, divisor, i + 1);
+                i, a->layer.width, divisor, i + 1);
             return false;
         }
         snprintf(what, sizeof what, "tail.%d.0.weight", i);
-        t->narrow = parameter(a->graph, name, what, 2, narrow, a->width);
+        t->narrow = parameter(a->layer.graph, name, what, 2, narrow, a->layer.width);
         snprintf(what, sizeof what, "tail.%d.1.weight", i);
-        t->weight = parameter(a->graph, name, what, 2, t->end - t->begin, narrow);
+        t->weight = parameter(a->layer.graph, name, what, 2, t->end - t->begin, narrow);
     }
-    return weft_graph_status(a->graph) == WEFT_OK;
+    return weft_graph_status(a->layer.graph) == WEFT_OK;
 }
 
 /* ---- the caller's parameters ---- */
@@ -113,21 +110,21 @@ static bool check_weight(const weft_adaptive_softmax *a, const char *what, int n
     const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};
     char text[WI_SHAPE_TEXT], text_wanted[WI_SHAPE_TEXT], name[48];
     snprintf(name, sizeof name, number < 0 ? "%s" : "%s[%d]", what, number);
-    if (!weight || weight->graph != a->graph) {
-        wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax_with: %s is %s", name,
+    if (!weight || weight->graph != a->layer.graph) {
+        wi_graph_fail(a->layer.graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax_with: %s is %s", name,
             weight ? "of another graph" : "NULL");
         return false;
     }
     if (weight->dtype == WEFT_F32 && wi_shape_equal(&weight->shape, &wanted)) return true;
-    wi_graph_fail(a->graph, WEFT_ERROR_SHAPE, "weft_adaptive_softmax_with: %s is %s %s, expected f32 %s",
-        name, weft_dtype_name(weight->dtype), wi_shape_print(&weight->shape, text),
-        wi_shape_print(&wanted, text_wanted));
+    wi_graph_fail(a->layer.graph, WEFT_ERROR_SHAPE,
+        "weft_adaptive_softmax_with: %s is %s %s, expected f32 %s", name, weft_dtype_name(weight->dtype),
+        wi_shape_print(&weight->shape, text), wi_shape_print(&wanted, text_wanted));
     return false;
 }
 
 static bool take_weights(weft_adaptive_softmax *a, const weft_adaptive_softmax_weights *w) {
     const int64_t head = a->tails[0].begin + a->count;
-    if (!check_weight(a, "head_weight", -1, w->head_weight, head, a->width) ||
+    if (!check_weight(a, "head_weight", -1, w->head_weight, head, a->layer.width) ||
         (w->head_bias && !check_weight(a, "head_bias", -1, w->head_bias, head, 0)))
         return false;
     a->head_weight = w->head_weight, a->head_bias = w->head_bias;
@@ -136,7 +133,7 @@ static bool take_weights(weft_adaptive_softmax *a, const weft_adaptive_softmax_w
         t->narrow = w->projections ? w->projections[i] : NULL;
         t->weight = w->tail_weights ? w->tail_weights[i] : NULL;
         const int64_t narrow = weft_tensor_dimension(t->narrow, 0);
-        if (!check_weight(a, "projections", i, t->narrow, narrow, a->width) ||
+        if (!check_weight(a, "projections", i, t->narrow, narrow, a->layer.width) ||
             !check_weight(a, "tail_weights", i, t->weight, t->end - t->begin, narrow))
             return false;
     }
@@ -154,7 +151,9 @@ static weft_adaptive_softmax *make_layer(weft_graph *graph, int64_t width, int64
         wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
         return NULL;
     }
-    *a = (weft_adaptive_softmax){.graph = graph, .width = width, .classes = classes, .count = (int)count};
+    *a = (weft_adaptive_softmax){
+        .layer = {graph, "weft_adaptive_softmax", WI_LABEL_ADAPTIVE_SOFTMAX, width, classes},
+        .count = (int)count};
     for (size_t i = 0; i < count; i++)
         a->tails[i] = (tail){.begin = cutoffs[i],
             .end = i + 1 < count ? cutoffs[i + 1] : classes,
@@ -217,28 +216,6 @@ static weft_tensor *tail_of(const tail *t, weft_tensor *rows) {
     return weft_linear_with(weft_linear_with(rows, t->narrow, NULL), t->weight, NULL);
 }
 
-/* Reshapes x (..., width) to (rows, width); NULL: an error was recorded. *rows is negative if it is a multiple of the
- * batch size (graph/shape.h). */
-static weft_tensor *as_rows(const weft_adaptive_softmax *a, weft_tensor *x, int64_t *rows) {
-    char text[WI_SHAPE_TEXT];
-    weft_graph *graph = wi_inputs_graph("weft_adaptive_softmax", &x, 1);
-    if (!graph) return NULL;
-    wi_shape shape = x->shape;
-    int64_t count;
-    int power;
-    if (graph != a->graph || x->dtype != WEFT_F32 || shape.rank < 1 || shape.dims[shape.rank - 1] != a->width)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "weft_adaptive_softmax: x is %s %s, expected f32 (..., %" PRId64 ") of the layer's graph",
-            weft_dtype_name(x->dtype), wi_shape_print(&shape, text), a->width);
-    shape.rank--;
-    wi_shape_count(&shape, &count, &power);
-    if (power > 1)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "weft_adaptive_softmax: more than one axis of x depends on the batch size");
-    *rows = power ? -count : count;
-    return weft_reshape_shape(x, 2, (const int64_t[]){*rows, a->width});
-}
-
 /* ---- the loss ---- */
 
 static weft_tensor *number(weft_tensor *labels, int64_t value) {
@@ -255,12 +232,12 @@ static weft_tensor *head_labels(const weft_adaptive_softmax *a, weft_tensor *lab
     weft_tensor *result = labels;
     for (int i = 0; i < a->count; i++)
         result = weft_where(at_least(labels, a->tails[i].begin), number(labels, own + i), result);
-    return weft_where(at_least(labels, a->classes), number(labels, own + a->count), result);
+    return weft_where(at_least(labels, a->layer.classes), number(labels, own + a->count), result);
 }
 
 static weft_tensor *summed_losses(weft_tensor *logits, weft_tensor *labels) {
-    const weft_class_loss_options options = {
-        WEFT_CLASS_LOSS_OPTIONS_INIT, .reduction = WEFT_LOSS_SUM, .ignore = true, .ignored_label = IGNORED};
+    const weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT, .reduction = WEFT_LOSS_SUM,
+        .ignore = true, .ignored_label = WI_LABEL_IGNORED};
     return weft_cross_entropy_loss(logits, labels, &options);
 }
 
@@ -278,7 +255,7 @@ static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels
     weft_tensor *inside =
         weft_logical_and(at_least(labels, t->begin), weft_less(labels, number(labels, t->end)));
     weft_tensor *own =
-        weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, IGNORED));
+        weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, WI_LABEL_IGNORED));
     const int64_t most = room(t, rows);
     if (most != rows && x->has_length && wi_has_length(rows, x->graph->length_symbol))
         return wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
@@ -297,26 +274,13 @@ static weft_tensor *build_adaptive_softmax_loss(
     weft_tensor *inputs[] = {x, labels};
     if (!softmax || !wi_inputs_graph("weft_adaptive_softmax", inputs, 2)) return NULL;
     int64_t rows;
-    wi_shape wanted = x->shape;
-    weft_tensor *flat = as_rows(softmax, x, &rows);
-    wanted.rank--;
-    if (!flat) return NULL;
-    if (labels->dtype != WEFT_I32 || !wi_loss_shapes_match(&labels->shape, &wanted)) {
-        char text[WI_SHAPE_TEXT], text_x[WI_SHAPE_TEXT];
-        return wi_graph_fail(softmax->graph, WEFT_ERROR_SHAPE,
-            "weft_adaptive_softmax: labels are %s %s, expected i32 of the shape of x %s without its last "
-            "axis",
-            weft_dtype_name(labels->dtype), wi_shape_print(&labels->shape, text),
-            wi_shape_print(&x->shape, text_x));
-    }
-    labels =
-        wi_label(weft_reshape_shape(labels, 1, &rows), WI_LABEL_ADAPTIVE_SOFTMAX, softmax->classes, IGNORED);
+    weft_tensor *const flat = wi_class_rows(&softmax->layer, x, &rows);
+    labels = flat ? wi_class_labels(&softmax->layer, x, labels, rows) : NULL;
+    if (!labels) return NULL;
     weft_tensor *total = summed_losses(head_of(softmax, flat), head_labels(softmax, labels));
     for (int i = 0; i < softmax->count; i++)
         total = weft_add(total, tail_loss(&softmax->tails[i], flat, labels, rows));
-    weft_tensor *counts = weft_cast(weft_not_equal(labels, number(labels, IGNORED)), WEFT_F32);
-    weft_tensor *counted = weft_sum(counts);
-    return wi_note_mean(weft_div(total, weft_maximum(counted, weft_number(counted, 1))), counted);
+    return wi_class_mean(total, labels);
 }
 
 weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels) {
@@ -327,7 +291,7 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
 
 static weft_tensor *build_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x) {
     int64_t rows;
-    weft_tensor *flat = softmax && x ? as_rows(softmax, x, &rows) : NULL;
+    weft_tensor *flat = softmax && x ? wi_class_rows(&softmax->layer, x, &rows) : NULL;
     if (!flat) return NULL;
     const int64_t own = softmax->tails[0].begin;
     weft_tensor *head = weft_log_softmax(head_of(softmax, flat), 1), *parts[WEFT_MAX_CLUSTERS + 1];
@@ -338,7 +302,7 @@ static weft_tensor *build_adaptive_softmax_log_prob(weft_adaptive_softmax *softm
     }
     weft_tensor *all = weft_concat(parts, (size_t)softmax->count + 1, 1);
     wi_shape shape = x->shape;
-    shape.dims[shape.rank - 1] = softmax->classes;
+    shape.dims[shape.rank - 1] = softmax->layer.classes;
     return all ? weft_reshape_shape(all, shape.rank, shape.dims) : NULL;
 }
 

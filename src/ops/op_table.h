@@ -54,6 +54,8 @@ typedef enum wi_label_kind {
     WI_LABEL_NLL,
     WI_LABEL_MULTI_MARGIN,
     WI_LABEL_ADAPTIVE_SOFTMAX,
+    WI_LABEL_SAMPLED_SOFTMAX,
+    WI_LABEL_MACH,
     WI_LABEL_LENGTH,
     WI_LABEL_CACHED
 } wi_label_kind;

@@ -79,6 +79,16 @@ static weft_status call_adaptive(const void *given) {
     return of_graph(x, made ? x : NULL);
 }
 
+static weft_status call_sampled(const void *given) {
+    weft_tensor *const x = input(2);
+    return of_graph(x, weft_sampled_softmax_layer(GRAPH, 4, 9, 3, given) ? x : NULL);
+}
+
+static weft_status call_mach(const void *given) {
+    weft_tensor *const x = input(2);
+    return of_graph(x, weft_mach_layer(GRAPH, 4, 9, 2, 3, given) ? x : NULL);
+}
+
 static weft_status call_context(const void *given) {
     weft_context *context = NULL;
     const weft_status status = weft_context_create(&context, given);
@@ -280,6 +290,7 @@ static const reader readers[] = {
     READER(WEFT_LOADER_OPTIONS_INIT, weft_loader_options, loader),
     READER(WEFT_LOSS_OPTIONS_INIT, weft_loss_options, mse),
     READER(WEFT_LOSS_SCALING_INIT, weft_loss_scaling, scaling),
+    READER(WEFT_MACH_OPTIONS_INIT, weft_mach_options, mach),
     NEEDS(WEFT_METRIC_ROWS_INIT, weft_metric_rows, metric_rows, counted, targets),
     READER(WEFT_MODEL_OPTIONS_INIT, weft_model_options, model),
     READER(WEFT_MULTI_HEAD_OPTIONS_INIT, weft_multi_head_options, multi_head),
@@ -296,6 +307,7 @@ static const reader readers[] = {
     READER(WEFT_RECORDS_OPTIONS_INIT, weft_records_options, records),
     READER(WEFT_RECURRENT_OPTIONS_INIT, weft_recurrent_options, lstm),
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
+    READER(WEFT_SAMPLED_SOFTMAX_OPTIONS_INIT, weft_sampled_softmax_options, sampled),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
     READER(WEFT_SERIES_OPTIONS_INIT, weft_series_options, series),
     READER(WEFT_TEXT_OPTIONS_INIT, weft_text_options, text),

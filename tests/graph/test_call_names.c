@@ -99,7 +99,10 @@ static const struct {
     {"optimizer_step", {"optimizer_create", "mul"}}, {"assign", {"state", "add_number"}},
     {"assign_after", {"state"}}, {"linear__shared", {"scope_begin"}}, {"scope_copy", {"state"}},
     {"carry_start", {"carried_state"}}, {"adaptive_softmax_loss", {"adaptive_softmax_layer"}},
-    {"batch_norm_with", {"state"}}, {"instance_norm_with", {"state"}}, {"model", {"input"}}};
+    {"sampled_softmax_loss", {"sampled_softmax_layer"}},
+    {"sampled_softmax_logits", {"sampled_softmax_layer"}}, {"mach_loss", {"mach_layer"}},
+    {"mach_probabilities", {"mach_layer"}}, {"batch_norm_with", {"state"}}, {"instance_norm_with", {"state"}},
+    {"model", {"input"}}};
 enum { COMPOSED = sizeof composed / sizeof *composed };
 
 static bool is_composed(const public_call *call) {

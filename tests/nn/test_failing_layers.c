@@ -32,7 +32,11 @@ static weft_tensor *classes(weft_graph *g) {
     weft_tensor *const x = weft_input(g, "x", WEFT_F32, 8), *const labels = weft_input(g, "label", WEFT_I32);
     weft_tensor *const h = weft_bilinear(weft_linear(x, 6), x, 16);
     weft_adaptive_softmax *const softmax = weft_adaptive_softmax_layer(g, 16, 16, cutoffs, 2, NULL);
-    return weft_adaptive_softmax_loss(softmax, h, labels);
+    weft_sampled_softmax *const sampled = weft_sampled_softmax_layer(g, 16, 16, 4, NULL);
+    weft_mach *const mach = weft_mach_layer(g, 16, 16, 2, 4, NULL);
+    weft_tensor *const others =
+        weft_add(weft_sampled_softmax_loss(sampled, h, labels), weft_mach_loss(mach, h, labels));
+    return weft_add(weft_adaptive_softmax_loss(softmax, h, labels), others);
 }
 
 static weft_tensor *model(weft_graph *g) {

@@ -52,6 +52,13 @@ static weft_tensor *adaptive(weft_tensor *x) {
     return weft_adaptive_softmax_log_prob(
         weft_adaptive_softmax_layer(weft_tensor_graph(x), IN, 7, &cutoff, 1, NULL), x);
 }
+static weft_tensor *many_classes(weft_tensor *x) {
+    weft_graph *const graph = weft_tensor_graph(x);
+    weft_tensor *const p = weft_mach_probabilities(weft_mach_layer(graph, IN, 7, 2, 3, NULL), x);
+    return weft_add(
+        weft_sum(weft_sampled_softmax_logits(weft_sampled_softmax_layer(graph, IN, 7, 2, NULL), x)),
+        weft_sum(p));
+}
 static weft_tensor *whole_network(weft_tensor *x) {
     return weft_lenet5(weft_input(weft_tensor_graph(x), "image", WEFT_F32, 1, 32, 32), 3, "net.");
 }
@@ -68,7 +75,7 @@ static weft_tensor *build_in(weft_graph *graph, const char *scope, build *layers
 /* Built twice over one input, a shared network is the same nodes; built twice in other scopes, it is two. */
 static void every_layer_can_be_shared(void **state) {
     static build *const rows[] = {linear, bilinear, images, transposed, attention, attention_apart, recurrent,
-        embedding, instance, adaptive};
+        embedding, instance, adaptive, many_classes};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_graph *const graph = test_graph();

@@ -21,6 +21,7 @@ makes parameters for ops that have rows: linear conv1d conv1d_layer conv2d conv2
  conv_layer conv_transpose2d conv_transpose2d_layer bilinear linear_layer bilinear_layer embedding_bag multi_head_attention
 is linear_with and attention; tests/golden/attention_golden.json: multi_head_attention_with
 is of an object; tests/golden/adaptive_golden.json: adaptive_softmax_log_prob adaptive_softmax_loss
+is of an object; tests/nn/test_sampled_softmax.c, test_mach.c: sampled_softmax_loss sampled_softmax_logits mach_loss mach_probabilities
 is a network; tests/golden/model_golden.json: model alexnet_r alexnet_s efficientnet_b0 googlenet inception_v3 lenet5
  mobilenet_v2 mobilenet_v3_large mobilenet_v3_small resnet101 resnet18 resnet20 resnet34 resnet50 resnet56 vgg11 vgg16
  vit_b_16

@@ -145,6 +145,10 @@
     ROW(embedding, weft_embedding(NAMES, whole(s, 5), whole(s, 3)))                                          \
     ROW(embedding_layer, embedding_layer(s))                                                                 \
     ROW(adaptive_softmax_loss, adaptive(s))                                                                  \
+    ROW(sampled_softmax_loss, sampled(s, true))                                                              \
+    ROW(sampled_softmax_logits, sampled(s, false))                                                           \
+    ROW(mach_loss, hashed(s, true))                                                                          \
+    ROW(mach_probabilities, hashed(s, false))                                                                \
     ROW(batch_norm_layer, batch_norm(s, true))                                                               \
     ROW(instance_norm_layer, batch_norm(s, false))                                                           \
     ROW(group_norm_layer, norm(s, 0))                                                                        \

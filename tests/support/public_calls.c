@@ -43,6 +43,23 @@ static weft_tensor *adaptive(call_source *s) {
     return softmax ? weft_adaptive_softmax_loss(softmax, ROWS, NAMES) : NULL;
 }
 
+static weft_tensor *sampled(call_source *s, bool is_loss) {
+    const int64_t width = whole(s, 4), classes = whole(s, 9);
+    const weft_sampled_softmax_options o = {WEFT_SAMPLED_SOFTMAX_OPTIONS_INIT, .bias = flag(s, true)};
+    weft_sampled_softmax *const softmax = weft_sampled_softmax_layer(G, width, classes, whole(s, 3), &o);
+    if (!softmax) return NULL;
+    return is_loss ? weft_sampled_softmax_loss(softmax, ROWS, NAMES)
+                   : weft_sampled_softmax_logits(softmax, ROWS);
+}
+
+static weft_tensor *hashed(call_source *s, bool is_loss) {
+    const int64_t width = whole(s, 4), classes = whole(s, 9), groups = whole(s, 2);
+    const weft_mach_options o = {WEFT_MACH_OPTIONS_INIT, .no_bias = flag(s, true)};
+    weft_mach *const mach = weft_mach_layer(G, width, classes, groups, whole(s, 3), &o);
+    if (!mach) return NULL;
+    return is_loss ? weft_mach_loss(mach, ROWS, NAMES) : weft_mach_probabilities(mach, ROWS);
+}
+
 static weft_tensor *lstm_cell(call_source *s) {
     const weft_recurrent_weights w = {
         .weight_ih = tensor(s, WEFT_F32, 2, 12, 4, 0, 0), .weight_hh = tensor(s, WEFT_F32, 2, 12, 3, 0, 0)};

@@ -10,6 +10,8 @@ static weft_status fail(const weft_tensor *node, int32_t found) {
         [WI_LABEL_NLL] = "nll: a label",
         [WI_LABEL_MULTI_MARGIN] = "multi_margin: a label",
         [WI_LABEL_ADAPTIVE_SOFTMAX] = "adaptive_softmax: a label",
+        [WI_LABEL_SAMPLED_SOFTMAX] = "sampled_softmax: a label",
+        [WI_LABEL_MACH] = "mach: a label",
         [WI_LABEL_LENGTH] = "sequence_cross_entropy: a length",
         [WI_LABEL_CACHED] = "attention_cached: a position"};
     const wi_label_attributes *const label = &node->attributes->label;
