@@ -28,7 +28,7 @@ static double cost(const wi_kernel_site *site) {
     const double all = (double)(conv.groups * conv.filters),
                  channels = (double)(wi_divide_up(conv.groups * conv.filters, LANES) * LANES) / all;
     return wi_work_seconds(
-        site->device, &(wi_work){.operations = 3.0 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
+        site->device, &(wi_work){.operations = 2.2 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
                           .bytes = wi_conv_weight_bytes(&conv),
                           .groups = (double)(SPLITS * site->device->units),
                           .launches = 2,
