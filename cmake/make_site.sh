@@ -32,5 +32,7 @@ END
 cd "$WEFT_DOCS_DIR/html"
 rm -f ./*_8md.html # the documents as files, to which nothing leads
 awk -f "$OLDPWD/cmake/site_search.awk" -v folder=search "$pages/headings" search/all_*.js search/searchdata.js
-# Doxygen's navigation looks for members of the namespace in the pages of its files, and for a list that classes without public structs lack.
-sed -i 's/[a-z]*_8hpp\.html#a/namespaceweft.html#a/g; s/#nested-classes//' ./*_8hpp.js ./classweft* navtree*.js
+# Doxygen's navigation leads to members of the namespace in the pages of its files, and to a list of classes that some classes lack.
+sed -i 's/[a-z]*_8hpp\.html#a/namespaceweft.html#a/; s/#nested-classes//' ./*_8hpp.js ./classweft*
+sed -i '/_8hpp\.html#a\|#nested-classes/d' navtreeindex*.js
+sed -i 's/_8hpp\.html#a[0-9a-f]*/_8hpp.html#/' navtreedata.js
