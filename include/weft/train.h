@@ -412,6 +412,28 @@ typedef struct weft_prediction {
 WEFT_API weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count, size_t batch,
     const weft_column *inputs, size_t count);
 
+/* What a classifier gets wrong in a dataset. */
+#define WEFT_MAX_MISTAKES 24
+typedef struct weft_mistake {
+    size_t example; /* its index in the dataset */
+    int32_t label, predicted;
+    double probability, loss; /* probability: of the predicted class */
+} weft_mistake;
+typedef struct weft_mistakes {
+    size_t examples; /* whose label is not negative */
+    size_t wrong;    /* those of them with another predicted class */
+    size_t count;    /* of `worst`: the wrong examples with the largest loss, from the largest on */
+    weft_mistake worst[WEFT_MAX_MISTAKES];
+} weft_mistakes;
+/* Classifies all examples. logits (batch, classes), f32, at most 1024 classes, or (batch, 1) for two classes. labels:
+ * the name of an i32 column; NULL: "label". picture: the path of a PNG file, which gets the images of `worst`, six in a
+ * row, small ones enlarged and large ones reduced, unless there are none; NULL: no file. The images are those of the
+ * first input of the logits whose examples are (H, W), or have 1 or 3 channels. WEFT_ERROR_ARGUMENT: there is no such
+ * column or input, or a label is not below the number of classes. Other errors: those of weft_predict, weft_loader_next
+ * and weft_image_save_png. */
+WEFT_API weft_status weft_find_mistakes(weft_mistakes *found, weft_tensor *logits, weft_dataset *dataset,
+    const char *labels, const char *picture);
+
 #ifdef __cplusplus
 }
 #endif

@@ -320,23 +320,22 @@ enum { READERS = sizeof readers / sizeof *readers };
 
 /* ---- options at the very end of the memory that may be read ---- */
 
+enum { LARGEST_PAGE = 65536 };
 static unsigned char *fence; /* no byte from here on can be read */
 
 static int make_fence(void **state) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *const pages = aligned_alloc(page, 2 * page);
+    static unsigned char room[3 * LARGEST_PAGE];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)room % page;
     (void)state;
-    if (!pages || mprotect(pages + page, page, PROT_NONE) != 0) return -1;
-    fence = pages + page;
-    return 0;
+    assert_true(page <= LARGEST_PAGE);
+    fence = room + (before ? page - before : 0) + page;
+    return mprotect(fence, page, PROT_NONE);
 }
 
 static int remove_fence(void **state) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)state;
-    if (mprotect(fence, page, PROT_READ | PROT_WRITE) != 0) return -1;
-    free(fence - page);
-    return 0;
+    return mprotect(fence, page, PROT_READ | PROT_WRITE);
 }
 
 /* The valid options of `bytes` bytes, with that struct_size; the last byte is `last`. */
