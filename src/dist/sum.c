@@ -104,6 +104,7 @@ static weft_status exchange(wi_sum *sum, size_t i, const wi_sum_bucket *bucket) 
         receive_bytes[r] = i < shards.count ? own_chunk : 0;
         receive_at[r] = i < shards.count ? (shards.first + i) * own_chunk : 0;
     }
+    if (sum->group->is_over) WI_FAIL(WEFT_ERROR_PEER, "%s", sum->group->over);
     float *const numbers = (i < sum->own.count ? wi_sum_slot(sum, i) : sum->slots) + bucket->of.first;
     if (bucket->bytes < sizeof(float) && i < sum->own.count) wi_bf16_pack(numbers, numbers, bucket->of.count);
     if (wi_sum_is_idle(sum)) sum->busy_since = wi_clock_seconds();
