@@ -15,7 +15,8 @@ static const char *const meeting_names[WI_MEETINGS] = {[WI_MEET_LEAVE] = "leaves
     [WI_MEET_SYNCHRONISE] = "calls weft_distributed_synchronise",
     [WI_MEET_PASS] = "begins a pass over a dataset",
     [WI_MEET_STEP] = "begins a step",
-    [WI_MEET_RESULTS] = "ends a step"};
+    [WI_MEET_RESULTS] = "ends a step",
+    [WI_MEET_PARAMETERS] = "exchanges what it has updated"};
 
 /* ---- waiting ---- */
 
@@ -77,6 +78,22 @@ weft_status wi_group_gather(weft_distributed *group, const void *own, const size
     at[0] = 0;
     for (size_t r = 1; r < group->size; r++) at[r] = at[r - 1] + bytes[r - 1];
     if (!group->transport->gather(&work, own, all, bytes, at, line)) return lose(group, line);
+    return wi_group_wait(group, work);
+}
+
+weft_status wi_group_collect(weft_distributed *group, const void *own, const size_t *bytes, void *all) {
+    char line[WI_TRANSPORT_LINE] = "";
+    wi_transport_work *work = NULL;
+    size_t *const sent = group->lists, *const sent_at = sent + group->size,
+                  *const received = sent_at + group->size, *const received_at = received + group->size;
+    for (size_t r = 0, at = 0; r < group->size; at += bytes[r++]) {
+        sent[r] = r == 0 ? bytes[group->rank] : 0;
+        sent_at[r] = 0;
+        received[r] = group->rank == 0 ? bytes[r] : 0;
+        received_at[r] = group->rank == 0 ? at : 0;
+    }
+    if (!group->transport->exchange(&work, own, sent, sent_at, all, received, received_at, line))
+        return lose(group, line);
     return wi_group_wait(group, work);
 }
 
@@ -161,7 +178,7 @@ weft_status wi_group_any(weft_distributed *group, bool *flag) {
 }
 
 weft_status wi_group_reserve(weft_distributed *group) {
-    group->lists = wi_allocate_array(group->allocator, 2 * group->size, sizeof *group->lists);
+    group->lists = wi_allocate_array(group->allocator, 4 * group->size, sizeof *group->lists);
     group->messages = wi_allocate_array(group->allocator, group->size, sizeof(message));
     return group->lists && group->messages ? WEFT_OK : WEFT_ERROR_MEMORY;
 }

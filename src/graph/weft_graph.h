@@ -43,6 +43,11 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* the numbers of the optimizer and of its clock */
     size_t covered_block, covered;
+    /* With a role, if each of several processes has a part of the state: this variable is one, and the state has `whole_bytes` from the offset
+     * `whole_covered` on. 0: the variable is the whole state. */
+    size_t whole_covered, whole_bytes;
+    unsigned char
+        *whole; /* host memory with the whole state, while a file is written or read; NULL: there is none */
     bool transient; /* files do not contain it */
     bool assigned;  /* weft_assign changes it, so checkpoints contain its value */
     const char

@@ -307,8 +307,10 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
         sums += divided->bytes[i] / sizeof *sums;
     }
     WI_TRY(finish_states(s, sums));
-    if (hooks && hooks->run) return hooks->run(hooks->user, shards->update, s->columns, record);
-    return weft_plan_run(shards->update);
+    const weft_status status = hooks && hooks->run
+                                   ? hooks->run(hooks->user, shards->update, s->columns, record)
+                                   : weft_plan_run(shards->update);
+    return wi_shards_optimizer(shards) ? wi_shards_gather_parameters(shards, status) : status;
 }
 
 /* Do the plans of the loss draw random numbers? All of them do, or none. */

@@ -27,6 +27,10 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
         .group = options->group,
         .count = options->count,
         .exchange = options->exchange};
+    if (options->shards_optimizer) {
+        shards->divided.part = weft_distributed_rank(options->group);
+        shards->divided.parts = weft_distributed_size(options->group);
+    }
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
 }

@@ -80,6 +80,7 @@ typedef struct wi_shard_options {
     weft_distributed *group;
     size_t count;
     weft_dtype exchange; /* of gradients: f32 or bf16 */
+    bool shards_optimizer;
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */
@@ -108,6 +109,21 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */
 weft_status wi_shards_join_metrics(wi_pass *pass);
+
+/* ---- shard_optimizer.c: if each process updates a part of the parameters ---- */
+static inline bool wi_shards_optimizer(const wi_shards *shards) {
+    return shards->divided.parts > 1;
+}
+/* After an update: all processes get all parameters. status: of the update. */
+weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status);
+/* Rank 0 gets the whole optimizer's state in host memory, for a checkpoint. wanted: in rank 0 whether it saves one now. All processes call this
+ * whenever it may. */
+weft_status wi_shards_gather_states(wi_shards *shards, bool wanted);
+/* Allocates host memory for the whole state, before a checkpoint is read; then takes this process's part of it. */
+weft_status wi_shards_hold_states(wi_shards *shards);
+weft_status wi_shards_take_states(wi_shards *shards);
+/* Releases the host memory. */
+void wi_shards_forget_states(wi_shards *shards);
 
 /* ---- shard_gradients.c ---- */
 /* Lists the reads of the gradients of all plans; after wi_sum_init. */

@@ -32,6 +32,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     divided_by->group = options->distributed;
     divided_by->count = options->gradient_shards ? options->gradient_shards : ranks;
     divided_by->exchange = options->exchange;
+    divided_by->shards_optimizer = options->shard_optimizer && ranks > 1;
     if (divided_by->count == 1) return WEFT_OK;
     WI_TRY(check_callbacks(options));
     WI_TRY(wi_shards_check(divided_by, options->batch));
@@ -56,7 +57,8 @@ static void describe(const weft_trainer *trainer, const weft_dataset *dataset, w
     wi_text_append(text, "optimizer: kind %d, rate %g, weight decay %g, clip norm %g, accumulate %u\n",
         (int)o->optimizer.kind, (double)o->optimizer.rate, (double)o->optimizer.weight_decay,
         (double)o->optimizer.clip_norm, (unsigned)o->optimizer.accumulate);
-    wi_text_append(text, "exchange: %s\n", weft_dtype_name(o->exchange));
+    wi_text_append(
+        text, "exchange: %s\nshard_optimizer: %d\n", weft_dtype_name(o->exchange), o->shard_optimizer);
     wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\n", (int)o->precision, o->keep_order,
         o->drop_last);
     wi_text_append(

@@ -38,6 +38,14 @@ done
 ! cmp -s wide0.safetensors wide1.safetensors || fail "an exchange in bf16 saves the same weights as one in f32"
 unset TOGETHER_IS_WIDE TOGETHER_ROUNDS
 
+# Each process has a part of the optimizer's state: the same weights, also if two processes stop, and three resume.
+"$program" 4 alone.safetensors >alone.txt
+export TOGETHER_SHARDS_STATES=1
+together 2 4 together.safetensors stop checkpoints || fail "divided states fail" messages
+together 3 4 together.safetensors none checkpoints || fail "divided states cannot be resumed" messages
+cmp -s alone.safetensors together.safetensors || fail "processes with divided states save other weights"
+unset TOGETHER_SHARDS_STATES
+
 # refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
 refused() {
     if together 2 4 refused.safetensors "$1"; then fail "a run with the fault '$1' succeeds" out; fi

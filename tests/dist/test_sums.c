@@ -157,7 +157,7 @@ static void parts_of_outputs_are_read_during_a_run(void **state) {
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
     weft_tensor *updates[WEFT_MAX_UPDATES];
-    wi_divided_update divided;
+    wi_divided_update divided = {0};
     size_t count = 0;
     (void)state;
     for (size_t i = 0; i < BATCH * WIDTH; i++) x[i] = (float)(i % 37) / 37;

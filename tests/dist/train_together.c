@@ -122,7 +122,8 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
         .ignored_label = it->mixes ? 0 : IGNORED, .validation = test, .metrics = metrics, .metric_count = 1,
         .training_metrics = true, .on_epoch = show, .on_step = may_stop, .user = it,
         .gradient_shards = shards, .exchange = getenv("TOGETHER_ROUNDS") ? WEFT_BF16 : WEFT_F32,
-        .distributed = it->job, .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
+        .shard_optimizer = getenv("TOGETHER_SHARDS_STATES") != NULL, .distributed = it->job,
+        .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
     if (!status && it->folder) status = weft_trainer_resume(trainer, it->folder, &found);
     if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
