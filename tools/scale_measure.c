@@ -6,6 +6,7 @@
 #include "train/dataset.h"
 #include "train/trainer_shared.h"
 #include <string.h>
+#include <time.h>
 
 enum { WARM_STEPS = 2, MOST_STEPS = 10000, ROUNDS = 5, MESSAGES = 4, ADDED_FLOATS = 1 << 22 };
 
@@ -83,9 +84,9 @@ static weft_status create_dataset(
 typedef struct recorder {
     weft_context *context;
     const weft_trainer *trainer;
-    size_t count, first;       /* first: the step from which on steps are measured */
-    double before, exposed;    /* when the step began, and what was exposed until then */
-    double *steps, *exposures; /* seconds of each measured step */
+    size_t count, first;               /* first: the step from which on steps are measured */
+    double before, exposed, processor; /* when the step began, and what was exposed and computed until then */
+    double *steps, *exposures, *computations; /* seconds of each measured step */
     weft_status status;
 } recorder;
 
@@ -100,13 +101,16 @@ static double exposed_seconds(const weft_trainer *trainer) {
 static bool record_step(void *user, const weft_epoch *state) {
     recorder *const r = user;
     r->status = wi_queue_finish(wi_context_device(r->context));
-    const double now = wi_clock_seconds(), exposed = exposed_seconds(r->trainer);
+    const double now = wi_clock_seconds(), exposed = exposed_seconds(r->trainer),
+                 processor = (double)clock() / CLOCKS_PER_SEC;
     if (state->step > r->first) {
         r->steps[r->count] = now - r->before;
+        r->computations[r->count] = processor - r->processor;
         r->exposures[r->count++] = exposed - r->exposed;
     }
     r->before = now;
     r->exposed = exposed;
+    r->processor = processor;
     return r->status == WEFT_OK;
 }
 
@@ -129,6 +133,7 @@ static weft_status run_steps(scale_step *measured, weft_graph *graph, weft_distr
     measured->bytes = floats ? (double)(floats * sizeof(float)) : bench_parameter_bytes(graph);
     measured->step = wi_median(record->steps, record->count);
     measured->exposed = wi_median(record->exposures, record->count);
+    measured->processor = wi_median(record->computations, record->count);
 done:
     weft_trainer_release(trainer);
     weft_dataset_release(dataset);
@@ -139,10 +144,11 @@ static weft_status measure_steps(
     scale_step *measured, weft_context *context, weft_distributed *job, const scale_wanted *wanted) {
     weft_graph *graph = NULL;
     recorder record = {.context = context, .first = WARM_STEPS};
-    double *const values = wi_allocate_array(NULL, 2 * wanted->steps, sizeof *values);
+    double *const values = wi_allocate_array(NULL, 3 * wanted->steps, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     record.steps = values;
     record.exposures = values + wanted->steps;
+    record.computations = values + 2 * wanted->steps;
     weft_status status = weft_graph_create(&graph, context);
     if (status == WEFT_OK) status = run_steps(measured, graph, job, wanted, &record);
     weft_graph_release(graph);

@@ -82,9 +82,9 @@ void scale_table_print(const scale_table *table) {
 static void print_object(const scale_table *table, const scale_step *step) {
     printf("{\"net\": \"%s\", \"ranks\": %zu, \"shards\": %zu, \"batch\": %lld, \"bytes\": %.0f, "
            "\"step_ms\": %.4f, "
-           "\"exchange_ms\": %.4f, \"exposed_ms\": %.4f, \"hidden_ms\": %.4f",
+           "\"exchange_ms\": %.4f, \"exposed_ms\": %.4f, \"hidden_ms\": %.4f, \"processor_ms\": %.4f",
         table->network, step->ranks, step->shards, (long long)table->batch, step->bytes, 1e3 * step->step,
-        1e3 * step->exchange, 1e3 * step->exposed, 1e3 * scale_hidden(step));
+        1e3 * step->exchange, 1e3 * step->exposed, 1e3 * scale_hidden(step), 1e3 * step->processor);
     if (step->ranks > 1)
         printf(", \"latency_us\": %.4f, \"bandwidth_gbytes_s\": %.6f, \"adding_gbytes_s\": %.6f",
             1e6 * step->link.latency, 1e-9 * step->link.bandwidth, 1e-9 * step->link.adding);
@@ -131,6 +131,7 @@ static void take(scale_step *step, const cJSON *object) {
         .bytes = number_of(object, "bytes"),
         .step = 1e-3 * number_of(object, "step_ms"),
         .exchange = 1e-3 * number_of(object, "exchange_ms"),
+        .processor = 1e-3 * number_of(object, "processor_ms"),
         .exposed = 1e-3 * number_of(object, "exposed_ms"),
         .link = {1e-6 * number_of(object, "latency_us"), 1e9 * number_of(object, "bandwidth_gbytes_s"),
             1e9 * number_of(object, "adding_gbytes_s")}};

@@ -37,7 +37,9 @@ typedef struct scale_step {
     double bytes;         /* of the gradients of a shard */
     double step;          /* seconds */
     double exchange;      /* seconds of the exchange alone */
-    double exposed;       /* seconds of the step in which a rank only waits for the exchange, or adds */
+    double
+        processor; /* seconds of the processor that a rank took in the step, with all its threads; 0: not known */
+    double exposed; /* seconds of the step in which a rank only waits for the exchange, or adds */
     scale_link link;
 } scale_step;
 
