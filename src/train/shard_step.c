@@ -1,4 +1,6 @@
 /* Steps of divided batches (contract in shards.h). */
+#include "cl/launch.h"
+#include "graph/block_copies.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
 #include <string.h>
@@ -38,6 +40,25 @@ static void columns_of(const step *s, size_t shard, const void *columns[WI_PASS_
     const size_t skipped = examples_of(s, shard).first - s->first;
     for (size_t c = 0; c < dataset->count; c++)
         columns[c] = (const unsigned char *)s->columns[c] + skipped * wi_column_bytes(&dataset->columns[c]);
+}
+
+/* ---- the device of a shard ---- */
+
+static wi_device *device_at(const wi_shards *shards, size_t index) {
+    return shards->part->graph->context->devices[index];
+}
+
+static size_t device_index_of(const wi_shards *shards, size_t own) {
+    return own % shards->devices;
+}
+
+static wi_device *device_of(const wi_shards *shards, size_t own) {
+    return device_at(shards, device_index_of(shards, own));
+}
+
+static weft_plan *plan_of(const step *s, size_t own) {
+    const size_t examples = examples_of(s, s->shards->own.first + own).count;
+    return plans_for(s->shards, examples)->loss[device_index_of(s->shards, own)];
 }
 
 /* ---- totals ---- */
@@ -89,21 +110,25 @@ static weft_status set_shares(const step *s, size_t shard) {
 
 /* ---- states ---- */
 
-static weft_status read_states(const wi_shards *shards, float *averaged, unsigned char *others) {
+/* Enqueues the reads. others: NULL: only the averaged states are read. */
+static weft_status read_states(
+    const wi_shards *shards, wi_device *device, float *averaged, unsigned char *others) {
     for (size_t i = 0; i < shards->state_count; i++) {
         const wi_shard_state *const state = &shards->states[i];
+        if (!state->is_averaged && !others) continue;
         void *const to = state->is_averaged ? (void *)(averaged + state->at) : (void *)(others + state->at);
-        WI_TRY(wi_variable_read(state->variable, 0, to, state->bytes));
+        WI_TRY(wi_variable_read_on(state->variable, device, to));
     }
     return WEFT_OK;
 }
 
-static weft_status write_states(const wi_shards *shards, const float *averaged, const unsigned char *others) {
+static weft_status write_states(
+    const wi_shards *shards, wi_device *device, const float *averaged, const unsigned char *others) {
     for (size_t i = 0; i < shards->state_count; i++) {
         const wi_shard_state *const state = &shards->states[i];
         const void *const from =
             state->is_averaged ? (const void *)(averaged + state->at) : (const void *)(others + state->at);
-        WI_TRY(wi_variable_write(state->variable, 0, from, state->bytes));
+        WI_TRY(wi_variable_write_on(state->variable, device, from));
     }
     return WEFT_OK;
 }
@@ -117,7 +142,7 @@ static weft_status finish_states(const step *s, float *sums) {
     if (shards->other_bytes && shards->group)
         WI_TRY(
             wi_group_broadcast(shards->group, shards->others + shards->other_bytes, shards->other_bytes, 0));
-    return write_states(shards, sums, shards->others + shards->other_bytes);
+    return write_states(shards, device_at(shards, 0), sums, shards->others + shards->other_bytes);
 }
 
 /* ---- the loss and the gradients of a shard ---- */
@@ -165,21 +190,41 @@ static weft_status take_results(const step *s, const void *const *columns, size_
     return WEFT_OK;
 }
 
-/* `before` is read before the first shard, and written before each other one, so that all begin with the same states. */
+/* `before` is read before the first shard, and written before others, so that all begin with the same states. The first shard of each further device
+ * begins with the copy that wi_copies_update has made. */
 static weft_status begin_states(const wi_shards *shards, size_t own) {
+    wi_device *const device = device_of(shards, own);
     if (shards->state_count == 0) return WEFT_OK;
-    if (own == 0) return read_states(shards, shards->before, shards->others);
-    return write_states(shards, shards->before, shards->others);
+    if (own >= shards->devices) return write_states(shards, device, shards->before, shards->others);
+    if (own > 0) return WEFT_OK;
+    WI_TRY(read_states(shards, device, shards->before, shards->others));
+    return wi_queue_finish(device);
 }
 
+/* Other states than averaged ones are those of shard 0. */
 static weft_status end_states(const wi_shards *shards, size_t own, float *slot) {
     if (shards->state_count == 0) return WEFT_OK;
-    /* Those of shard 0 are kept; what the other shards assign is read to the first half, and lost. */
-    unsigned char *const others = shards->others + (own == 0 ? shards->other_bytes : 0);
-    return read_states(shards, slot, others);
+    return read_states(
+        shards, device_of(shards, own), slot, own == 0 ? shards->others + shards->other_bytes : NULL);
 }
 
-static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
+/* Enqueues the work of a shard, but not its reads, for which some drivers wait. */
+static weft_status start_shard(step *s, size_t own) {
+    wi_shards *const shards = s->shards;
+    const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
+    const void *columns[WI_PASS_COLUMNS];
+    if (examples == 0) return WEFT_OK;
+    weft_plan *const plan = plan_of(s, own);
+    columns_of(s, shard, columns);
+    WI_TRY(set_shares(s, shard));
+    WI_TRY(begin_states(shards, own));
+    plan->request.graph->draws = s->draws + shard;
+    WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
+    return weft_plan_run(plan);
+}
+
+/* Waits for a shard, and takes its results. */
+static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
     float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
@@ -189,30 +234,38 @@ static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
         if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
         return WEFT_OK;
     }
-    weft_plan *const plan = plans_for(shards, examples)->loss;
+    weft_plan *const plan = plan_of(s, own);
     columns_of(s, shard, columns);
-    WI_TRY(set_shares(s, shard));
-    WI_TRY(begin_states(shards, own));
-    plan->request.graph->draws = s->draws + shard;
-    WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
-    WI_TRY(weft_plan_run(plan));
     WI_TRY(read_results(s, plan, numbers));
     if (slot) WI_TRY(read_gradients(s, plan, slot));
-    WI_TRY(weft_plan_wait(plan));
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
+    WI_TRY(weft_plan_wait(plan));
     return take_results(s, columns, examples, numbers, result);
 }
 
-/* Runs the process's shards. The exchange of a shard's gradients goes on while the next shard is computed. */
+/* Waits for what a failed step has enqueued, which uses the batch's memory. */
+static void abandon(const wi_shards *shards) {
+    char line[WI_ERROR_LINE];
+    wi_error_save(line, sizeof line);
+    for (size_t d = 0; d < shards->devices; d++) (void)wi_queue_finish(device_at(shards, d));
+    wi_error_restore(line);
+}
+
+/* Runs the process's shards, one on each device at a time. The exchange of a shard's gradients goes on while further shards are computed. */
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    size_t started = 0;
+    if (status == WEFT_OK) status = wi_copies_update(shards->part->graph);
     for (size_t i = 0; i < shards->own.count; i++) {
-        if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
+        for (; status == WEFT_OK && started < shards->own.count && started < i + shards->devices; started++)
+            status = start_shard(s, started);
+        if (status == WEFT_OK) status = finish_shard(s, i, &own[i]);
         if (!shards->trains) continue;
         const weft_status begun = wi_sum_begin(&shards->sum, i);
         if (status == WEFT_OK) status = begun;
     }
+    if (status != WEFT_OK) abandon(shards);
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;
@@ -286,7 +339,7 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
 /* Do the plans of the loss draw random numbers? All of them do, or none. */
 static bool draws(const wi_shards *shards) {
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
-        const weft_plan *const plan = shards->plans[i].loss;
+        const weft_plan *const plan = shards->plans[i].loss[0];
         if (plan && (plan->partition.draws || plan->schedule.draws)) return true;
     }
     return false;
