@@ -12,6 +12,9 @@ typedef struct step {
     const void *const *columns;
     size_t examples, first; /* of the batch; the first one that this process has */
     uint64_t draws;         /* of the graph, before the step */
+    float
+        numbers[1 +
+                2 * WI_LOSS_TERMS]; /* of the shard that is read: its loss, and its terms with their totals */
 } step;
 
 /* ---- exchanges of an item per shard ---- */
@@ -147,8 +150,9 @@ static weft_status finish_states(const step *s, float *sums) {
 
 /* ---- the loss and the gradients of a shard ---- */
 
-static weft_status read_results(const step *s, weft_plan *plan, float numbers[1 + 2 * WI_LOSS_TERMS]) {
+static weft_status read_results(step *s, weft_plan *plan) {
     wi_pass *const pass = s->pass;
+    float *const numbers = s->numbers;
     unsigned char *measured = pass->measured;
     WI_TRY(weft_plan_read_async(plan, s->shards->part, numbers, sizeof *numbers));
     for (size_t i = 0; i < pass->terms.count; i++) {
@@ -173,9 +177,10 @@ static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
     return WEFT_OK;
 }
 
-static weft_status take_results(const step *s, const void *const *columns, size_t examples,
-    const float *numbers, wi_shard_result *result) {
+static weft_status take_results(
+    const step *s, const void *const *columns, size_t examples, wi_shard_result *result) {
     wi_pass *const pass = s->pass;
+    const float *const numbers = s->numbers;
     const double *const sums = wi_pass_accuracy_sums(pass);
     const double right = sums ? sums[0] : 0.0, counted = sums ? sums[1] : 0.0;
     result->part = (double)numbers[0];
@@ -190,15 +195,20 @@ static weft_status take_results(const step *s, const void *const *columns, size_
     return WEFT_OK;
 }
 
-/* `before` is read before the first shard, and written before others, so that all begin with the same states. The first shard of each further device
- * begins with the copy that wi_copies_update has made. */
-static weft_status begin_states(const wi_shards *shards, size_t own) {
-    wi_device *const device = device_of(shards, own);
+/* What all shards begin with. Other states than averaged ones stay as they are if shard 0 has no examples. */
+static weft_status note_states(const wi_shards *shards) {
+    wi_device *const device = device_at(shards, 0);
     if (shards->state_count == 0) return WEFT_OK;
-    if (own >= shards->devices) return write_states(shards, device, shards->before, shards->others);
-    if (own > 0) return WEFT_OK;
     WI_TRY(read_states(shards, device, shards->before, shards->others));
-    return wi_queue_finish(device);
+    WI_TRY(wi_queue_finish(device));
+    memcpy(shards->others + shards->other_bytes, shards->others, shards->other_bytes);
+    return WEFT_OK;
+}
+
+/* The first shard of each device begins with the states that are there, those of further devices by wi_copies_update. */
+static weft_status begin_states(const wi_shards *shards, size_t own) {
+    if (shards->state_count == 0 || own < shards->devices) return WEFT_OK;
+    return write_states(shards, device_of(shards, own), shards->before, shards->others);
 }
 
 /* Other states than averaged ones are those of shard 0. */
@@ -227,8 +237,7 @@ static weft_status start_shard(step *s, size_t own) {
 static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
-    float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
-                                              shards->trains ? wi_sum_slot(&shards->sum, own) : NULL;
+    float *const slot = shards->trains ? wi_sum_slot(&shards->sum, own) : NULL;
     const void *columns[WI_PASS_COLUMNS];
     if (examples == 0) {
         if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
@@ -236,11 +245,11 @@ static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     }
     weft_plan *const plan = plan_of(s, own);
     columns_of(s, shard, columns);
-    WI_TRY(read_results(s, plan, numbers));
+    WI_TRY(read_results(s, plan));
     if (slot) WI_TRY(read_gradients(s, plan, slot));
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
     WI_TRY(weft_plan_wait(plan));
-    return take_results(s, columns, examples, numbers, result);
+    return take_results(s, columns, examples, result);
 }
 
 /* Waits for what a failed step has enqueued, which uses the batch's memory. */
@@ -257,6 +266,7 @@ static weft_status run_shards(step *s, weft_status status) {
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
     size_t started = 0;
     if (status == WEFT_OK) status = wi_copies_update(shards->part->graph);
+    if (status == WEFT_OK) status = note_states(shards);
     for (size_t i = 0; i < shards->own.count; i++) {
         for (; status == WEFT_OK && started < shards->own.count && started < i + shards->devices; started++)
             status = start_shard(s, started);
