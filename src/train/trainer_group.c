@@ -50,7 +50,8 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
 /* What must be equal in all processes, a line each. */
 static void describe(const weft_trainer *trainer, const weft_dataset *dataset, wi_text *text) {
     const weft_trainer_options *const o = &trainer->options;
-    wi_text_append(text, "version of Weft: %s\n", weft_version());
+    wi_text_append(
+        text, "version of Weft: %s\ndevices: %d\n", weft_version(), trainer->context->device_count);
     for (int d = 0; d < trainer->context->device_count; d++) {
         const wi_device *const device = trainer->context->devices[d];
         wi_text_append(text, "device: %s\ndriver: %s\nwork units: %zu\n", device->info.name,

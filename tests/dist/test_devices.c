@@ -154,7 +154,7 @@ static result train(const char *list, size_t count, const training *how) {
 
 static void assert_trained(const result *it, const char *what) {
     if (it->status != WEFT_OK) fail_msg("%s: %s", what, it->line);
-    assert_true(it->count > 400);
+    assert_true(it->count > 250);
 }
 
 static void assert_same_bits(const result *one, const result *other, const char *what) {
