@@ -1,4 +1,6 @@
 /* Steps of divided batches (contract in shards.h). */
+#include "base/log.h"
+#include "base/platform.h"
 #include "cl/launch.h"
 #include "graph/block_copies.h"
 #include "plan/compiled_plan.h"
@@ -10,11 +12,12 @@ typedef struct step {
     wi_pass *pass;
     wi_shards *shards;
     const void *const *columns;
-    size_t examples, first; /* of the batch; the first one that this process has */
-    uint64_t draws;         /* of the graph, before the step */
-    float
-        numbers[1 +
-                2 * WI_LOSS_TERMS]; /* of the shard that is read: its loss, and its terms with their totals */
+    size_t examples, first;      /* of the batch; the first one that this process has */
+    uint64_t draws;              /* of the graph, before the step */
+    size_t next[WI_MAX_DEVICES]; /* by device: the own shard from which on its next one is searched */
+    bool is_busy[WI_MAX_DEVICES];
+    /* The loss of the shard that is read, and its terms with their totals. */
+    float numbers[1 + 2 * WI_LOSS_TERMS];
 } step;
 
 /* ---- exchanges of an item per shard ---- */
@@ -51,17 +54,13 @@ static wi_device *device_at(const wi_shards *shards, size_t index) {
     return shards->part->graph->context->devices[index];
 }
 
-static size_t device_index_of(const wi_shards *shards, size_t own) {
-    return own % shards->devices;
-}
-
 static wi_device *device_of(const wi_shards *shards, size_t own) {
-    return device_at(shards, device_index_of(shards, own));
+    return device_at(shards, shards->devices.of[own]);
 }
 
 static weft_plan *plan_of(const step *s, size_t own) {
     const size_t examples = examples_of(s, s->shards->own.first + own).count;
-    return plans_for(s->shards, examples)->loss[device_index_of(s->shards, own)];
+    return plans_for(s->shards, examples)->loss[s->shards->devices.of[own]];
 }
 
 /* ---- totals ---- */
@@ -207,7 +206,8 @@ static weft_status note_states(const wi_shards *shards) {
 
 /* The first shard of each device begins with the states that are there, those of further devices by wi_copies_update. */
 static weft_status begin_states(const wi_shards *shards, size_t own) {
-    if (shards->state_count == 0 || own < shards->devices) return WEFT_OK;
+    const bool is_first = wi_shard_devices_next(&shards->devices, shards->devices.of[own], 0) == own;
+    if (shards->state_count == 0 || is_first) return WEFT_OK;
     return write_states(shards, device_of(shards, own), shards->before, shards->others);
 }
 
@@ -256,26 +256,67 @@ static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
 static void abandon(const wi_shards *shards) {
     char line[WI_ERROR_LINE];
     wi_error_save(line, sizeof line);
-    for (size_t d = 0; d < shards->devices; d++) (void)wi_queue_finish(device_at(shards, d));
+    for (size_t d = 0; d < shards->devices.count; d++) (void)wi_queue_finish(device_at(shards, d));
     wi_error_restore(line);
+}
+
+/* Gives each device that has nothing to do its next shard. */
+static weft_status start_shards(step *s) {
+    const wi_shard_devices *const devices = &s->shards->devices;
+    for (size_t d = 0; d < devices->count; d++) {
+        const size_t own = wi_shard_devices_next(devices, d, s->next[d]);
+        if (s->is_busy[d] || own == devices->shards) continue;
+        s->next[d] = own + 1;
+        s->is_busy[d] = true;
+        WI_TRY(start_shard(s, own));
+    }
+    return WEFT_OK;
+}
+
+static weft_status run_next(step *s, size_t own, wi_shard_result *result) {
+    WI_TRY(start_shards(s));
+    WI_TRY(finish_shard(s, own, result));
+    s->is_busy[s->shards->devices.of[own]] = false;
+    return WEFT_OK;
+}
+
+/* Runs a shard while the other devices have nothing to do. */
+static weft_status run_measured(step *s, size_t own, wi_shard_result *result) {
+    const double began = wi_clock_seconds();
+    WI_TRY(start_shard(s, own));
+    WI_TRY(finish_shard(s, own, result));
+    s->shards->devices.seconds[s->shards->devices.of[own]] = wi_clock_seconds() - began;
+    return WEFT_OK;
+}
+
+static void divide_by_speed(const step *s) {
+    wi_shard_devices *const devices = &s->shards->devices;
+    const weft_context *const context = s->shards->part->graph->context;
+    wi_shard_devices_divide(devices);
+    for (size_t d = 0; d < devices->count && s->shards->trains; d++) {
+        size_t count = 0;
+        for (size_t i = 0; i < devices->shards; i++) count += devices->of[i] == d;
+        wi_log_line(&context->log, WEFT_LOG_INFO,
+            "device %s computes %zu of %zu gradient shards, %.3g s each", context->devices[d]->info.selector,
+            count, devices->shards, devices->seconds[d]);
+    }
 }
 
 /* Runs the process's shards, one on each device at a time. The exchange of a shard's gradients goes on while further shards are computed. */
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
-    size_t started = 0;
+    const bool measures = s->examples == s->pass->batch && wi_shard_devices_measure(&shards->devices);
     if (status == WEFT_OK) status = wi_copies_update(shards->part->graph);
     if (status == WEFT_OK) status = note_states(shards);
     for (size_t i = 0; i < shards->own.count; i++) {
-        for (; status == WEFT_OK && started < shards->own.count && started < i + shards->devices; started++)
-            status = start_shard(s, started);
-        if (status == WEFT_OK) status = finish_shard(s, i, &own[i]);
+        if (status == WEFT_OK) status = measures ? run_measured(s, i, &own[i]) : run_next(s, i, &own[i]);
         if (!shards->trains) continue;
         const weft_status begun = wi_sum_begin(&shards->sum, i);
         if (status == WEFT_OK) status = begun;
     }
     if (status != WEFT_OK) abandon(shards);
+    if (status == WEFT_OK && measures) divide_by_speed(s);
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;

@@ -29,12 +29,10 @@ weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
 }
 
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options) {
-    *shards = (wi_shards){.allocator = allocator,
-        .group = options->group,
-        .count = options->count,
-        .devices = options->devices};
+    *shards = (wi_shards){.allocator = allocator, .group = options->group, .count = options->count};
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
+    wi_shard_devices_init(&shards->devices, options->devices, shards->own.count, options->equal_devices);
 }
 
 static void forget_plans(wi_shard_plans *plans) {
@@ -109,7 +107,7 @@ static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
 
 static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
     weft_tensor *totals[WI_LOSS_TERMS];
-    for (int d = 0; d < (int)pass->shards->devices; d++)
+    for (int d = 0; d < (int)pass->shards->devices.count; d++)
         WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
     if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
     plans->examples = examples;

@@ -16,6 +16,7 @@
 #include "nn/update_rules.h"
 #include "ops/loss/loss_shards.h"
 #include "train/pass.h"
+#include "train/shard_devices.h"
 
 /* Plans for a shard of so many examples. Three sizes: those of a whole batch, and two of the smaller last batch. */
 enum { WI_SHARD_SIZES = 3 };
@@ -39,9 +40,9 @@ typedef struct wi_shard_result {
 
 struct wi_shards {
     const weft_allocator *allocator;
-    weft_distributed *group; /* NULL: one process; not retained */
-    size_t count;            /* shards of a batch */
-    size_t devices;          /* that compute the process's own shards */
+    weft_distributed *group;  /* NULL: one process; not retained */
+    size_t count;             /* shards of a batch */
+    wi_shard_devices devices; /* that compute the process's own shards */
     wi_shard_range own;
     bool trains;
     weft_tensor *part; /* of the loss, by the shares */
@@ -69,10 +70,10 @@ struct wi_shards {
 };
 
 /* What the trainer's options say of shards. */
-enum { WI_MAX_OWN_SHARDS = 64 };
 typedef struct wi_shard_options {
     weft_distributed *group;
     size_t count, devices;
+    bool equal_devices;
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */

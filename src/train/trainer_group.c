@@ -27,6 +27,18 @@ static weft_status open_job(weft_trainer *trainer) {
     return weft_distributed_open(&trainer->options.distributed, trainer->context, NULL);
 }
 
+static bool has_equal_devices(const weft_context *context) {
+    const wi_device *const first = context->devices[0];
+    for (int d = 1; d < context->device_count; d++) {
+        const wi_device *const other = context->devices[d];
+        if (strcmp(first->info.name, other->info.name) != 0 ||
+            strcmp(first->info.driver, other->info.driver) != 0 ||
+            first->info.compute_units != other->info.compute_units)
+            return false;
+    }
+    return true;
+}
+
 weft_status wi_trainer_divide(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
     WI_TRY(open_job(trainer));
@@ -34,6 +46,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     const size_t ranks = weft_distributed_size(options->distributed);
     divided_by->group = options->distributed;
     divided_by->devices = (size_t)trainer->context->device_count;
+    divided_by->equal_devices = has_equal_devices(trainer->context);
     divided_by->count = options->gradient_shards ? options->gradient_shards : ranks * divided_by->devices;
     if (divided_by->count * divided_by->devices == 1) return WEFT_OK;
     WI_TRY(check_callbacks(options));
