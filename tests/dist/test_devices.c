@@ -4,7 +4,6 @@
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
-#include "train/shard_devices.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,29 +254,6 @@ static void parts_of_a_device_have_its_bits(void **state) {
 
 /* ---- devices of different speed ---- */
 
-static void shards_go_to_the_device_that_finishes_first(void **state) {
-    wi_shard_devices devices;
-    (void)state;
-    wi_shard_devices_init(&devices, 2, 11, false);
-    for (size_t i = 0; i < 11; i++) assert_int_equal(devices.of[i], i % 2);
-    size_t steps = 1;
-    while (!wi_shard_devices_measure(&devices)) steps++;
-    assert_int_equal(steps, 3);
-    assert_false(wi_shard_devices_measure(&devices));
-    devices.seconds[0] = 9.5;
-    devices.seconds[1] = 1;
-    wi_shard_devices_divide(&devices);
-    assert_int_equal(wi_shard_devices_next(&devices, 0, 0), 9);
-    assert_int_equal(wi_shard_devices_next(&devices, 0, 10), 11);
-    assert_int_equal(wi_shard_devices_next(&devices, 1, 9), 10);
-    devices.seconds[0] = 100;
-    wi_shard_devices_divide(&devices); /* a slow device has nothing to do */
-    assert_int_equal(wi_shard_devices_next(&devices, 0, 0), 11);
-    wi_shard_devices_init(&devices, 3, 5, true);
-    assert_false(wi_shard_devices_measure(&devices));
-    assert_int_equal(wi_shard_devices_next(&devices, 1, 2), 4);
-}
-
 /* A device and one that is called otherwise: the same bits, whoever computes how many shards. */
 static void measured_devices_have_the_bits_of_one(void **state) {
     (void)state;
@@ -442,7 +418,6 @@ int main(void) {
         cmocka_unit_test(scaled_losses_too), cmocka_unit_test(queues_for_uploads_too),
         cmocka_unit_test(a_training_resumes_on_other_devices),
         cmocka_unit_test(parts_of_a_device_have_its_bits),
-        cmocka_unit_test(shards_go_to_the_device_that_finishes_first),
         cmocka_unit_test(measured_devices_have_the_bits_of_one),
         cmocka_unit_test(devices_of_two_drivers_train_together),
         cmocka_unit_test(trainings_that_cannot_be_divided_are_refused),
