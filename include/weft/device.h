@@ -111,6 +111,16 @@ typedef struct weft_context_options {
      * NULL. */
     void (*on_release)(void *user);
     void *release_user;
+    /* Several devices, among which a trainer divides each batch (docs/scale.md): selectors as for `device`, separated by
+     * commas, at most 8 devices. A selector that is no position ("0:1") takes the best device that is not in the list
+     * before. SELECTOR/N stands for N sub-devices with an equal number of compute units, as "0:0/2". Devices of different
+     * drivers may be in one list. Parameters and states are on the first device, where all other plans run; memory_limit
+     * and work_units hold for each device. Excludes `device` and cl_context. NULL: `device`; if neither is set,
+     * $WEFT_DEVICE, which may be such a list. */
+    const char *devices;
+    /* Default false: a device of the list that cannot be opened is an error, which names it. true: the log names it, and
+     * the context has the others. */
+    bool skip_failed_devices;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

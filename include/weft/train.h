@@ -305,11 +305,12 @@ typedef struct weft_trainer_options {
      * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
      * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
-    /* Divides each batch into this many ranges of examples, whose gradients are computed one after the other, each by a plan for
-     * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
+    /* Divides each batch into this many ranges of examples, whose gradients are computed each by a plan for
+     * batch / gradient_shards examples, and added up in this order: one after the other on one device, in turn and at the same time on the
+     * devices of a context that has several (weft_context_options.devices). Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
-     * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
-     * number of processes. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
+     * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
+     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are

@@ -68,7 +68,7 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *planned = examples;
-    return wi_pass_create_plan(pass, plan, pass->outputs, pass->output_count, examples);
+    return wi_pass_create_plan(pass, plan, 0, pass->outputs, pass->output_count, examples);
 }
 
 weft_status wi_pass_plan(wi_pass *pass, size_t examples) {

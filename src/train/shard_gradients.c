@@ -29,14 +29,15 @@ static weft_status list_reads(const wi_shards *shards, wi_shard_plans *plans) {
         (wi_early_reads){.of = wi_allocate_array(shards->allocator, most + 1, sizeof *plans->reads.of)};
     if (!plans->reads.of) return WEFT_ERROR_MEMORY;
     for (size_t b = 0; b < shards->sum.bucket_count; b++) list_bucket(shards, plans, b);
-    wi_early_reads_find(plans->loss, &plans->reads);
+    wi_early_reads_find(plans->loss[0], &plans->reads);
     return WEFT_OK;
 }
 
 weft_status wi_shards_list_reads(wi_shards *shards) {
+    if (shards->devices.count > 1) return WEFT_OK;
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
         wi_shard_plans *const plans = &shards->plans[i];
-        if (plans->loss && !plans->reads.of) WI_TRY(list_reads(shards, plans));
+        if (plans->loss[0] && !plans->reads.of) WI_TRY(list_reads(shards, plans));
     }
     return WEFT_OK;
 }
@@ -50,7 +51,7 @@ void wi_shards_forget_reads(const wi_shards *shards, wi_shard_plans *plans) {
 /* ---- a step ---- */
 
 weft_status wi_shards_run_reading(wi_shards *shards, wi_shard_plans *plans, size_t own) {
-    return wi_plan_run_reading(plans->loss, &plans->reads, wi_sum_slot(&shards->sum, own));
+    return wi_plan_run_reading(plans->loss[0], &plans->reads, wi_sum_slot(&shards->sum, own));
 }
 
 /* Waits for the read, and meanwhile lets exchanges go on, which MPI does only in its calls. Between them the thread sleeps, as the device may be
@@ -72,7 +73,7 @@ weft_status wi_shards_send_gradients(wi_shards *shards, wi_shard_plans *plans, s
     size_t done = 0;
     if (shards->sum.ranks == 1) return WEFT_OK; /* the gradients are added after the last shard */
     for (size_t b = 0; b < shards->sum.bucket_count && plans->read_ends[b] > done; b++) {
-        for (; done < plans->read_ends[b]; done++) WI_TRY(wait_for(shards, plans->loss, &reads[done]));
+        for (; done < plans->read_ends[b]; done++) WI_TRY(wait_for(shards, plans->loss[0], &reads[done]));
         WI_TRY(wi_sum_begin_bucket(&shards->sum, own));
     }
     return WEFT_OK;

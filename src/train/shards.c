@@ -5,6 +5,12 @@
 
 weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
     const size_t ranks = weft_distributed_size(options->group);
+    if (options->devices > 1 && options->count / ranks < options->devices)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: gradient_shards is %zu, but there are %zu devices, and each needs a shard: "
+            "set "
+            "gradient_shards to at least %zu, or select fewer devices",
+            options->count, ranks * options->devices, ranks * options->devices);
     if (options->count < ranks)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_create: gradient_shards is %zu, but there are %zu processes, and each needs a "
@@ -33,11 +39,12 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
     }
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
+    wi_shard_devices_init(&shards->devices, options->devices, shards->own.count, options->equal_devices);
 }
 
 static void forget_plans(const wi_shards *shards, wi_shard_plans *plans) {
     wi_shards_forget_reads(shards, plans);
-    weft_plan_release(plans->loss);
+    for (size_t d = 0; d < WI_MAX_DEVICES; d++) weft_plan_release(plans->loss[d]);
     weft_plan_release(plans->totals);
     *plans = (wi_shard_plans){0};
 }
@@ -109,13 +116,14 @@ static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
 
 static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
     weft_tensor *totals[WI_LOSS_TERMS];
-    WI_TRY(wi_pass_create_plan(pass, &plans->loss, pass->outputs, pass->output_count, examples));
-    if (!plans->loss) return WEFT_OK; /* planned when a dataset tells the length */
+    for (int d = 0; d < (int)pass->shards->devices.count; d++)
+        WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
+    if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
     plans->examples = examples;
-    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss));
+    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss[0]));
     if (pass->terms.count == 0) return WEFT_OK;
     for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
-    return wi_pass_create_plan(pass, &plans->totals, totals, pass->terms.count, examples);
+    return wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples);
 }
 
 /* Creates the plans of a size in this entry, unless one of the entries before it, or itself, has the size. */
@@ -135,7 +143,7 @@ weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     WI_TRY(plan_size(pass, is_whole ? 0 : 1, most));
     if (!is_whole && least > 0) WI_TRY(plan_size(pass, 2, least));
     if (shards->update || !shards->trains) return WEFT_OK;
-    return wi_pass_create_plan(pass, &shards->update, shards->updates, shards->update_count, 1);
+    return wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1);
 }
 
 wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples) {

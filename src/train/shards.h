@@ -1,7 +1,7 @@
 /* Passes whose batches are divided into gradient shards, and among processes.
  *
- * Each batch has the same number of shards, ranges of its examples of equal size. A process runs the plan of the loss for each of its shards,
- * one after the other; the gradients of all shards are added up in the order of the shards (dist/sum.h), and a second plan updates the
+ * Each batch has the same number of shards, ranges of its examples of equal size. A process runs the plan of the loss for each of its shards:
+ * one after the other on one device; on several devices in turn, at the same time. The gradients of all shards are added up in the order of the shards (dist/sum.h), and a second plan updates the
  * parameters. The loss of a shard is its part of the loss of the batch (ops/loss/loss_shards.h). All processes make the same update, and so
  * have the same parameters. What a step computes depends on the number of shards, not on the number of processes:
  *
@@ -11,20 +11,23 @@
 #ifndef WI_SHARDS_H
 #define WI_SHARDS_H
 
+#include "cl/context.h"
 #include "dist/speeds.h"
 #include "dist/sum.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_shards.h"
 #include "plan/run/early_reads.h"
 #include "train/pass.h"
+#include "train/shard_devices.h"
 
 /* Plans for a shard of so many examples. Three sizes: those of a whole batch, and two of the smaller last batch. */
 enum { WI_SHARD_SIZES = 3 };
 typedef struct wi_shard_plans {
-    size_t examples; /* 0: unused */
-    weft_plan *loss;
-    weft_plan *totals;    /* of the terms of the loss, without the rest of the network; NULL: not needed */
-    wi_early_reads reads; /* of the gradients, bucket by bucket of the sum */
+    size_t examples;                 /* 0: unused */
+    weft_plan *loss[WI_MAX_DEVICES]; /* on each device of the context */
+    weft_plan *totals; /* of the terms of the loss, without the rest of the network; NULL: not needed */
+    wi_early_reads
+        reads; /* of the gradients, bucket by bucket of the sum; none if there are several devices */
     size_t read_ends[WI_SUM_BUCKETS]; /* how many reads there are up to the end of each bucket */
 } wi_shard_plans;
 
@@ -43,9 +46,10 @@ typedef struct wi_shard_result {
 
 struct wi_shards {
     const weft_allocator *allocator;
-    weft_distributed *group; /* NULL: one process; not retained */
-    size_t count;            /* shards of a batch */
-    weft_dtype exchange;     /* of gradients: f32 or bf16 */
+    weft_distributed *group;  /* NULL: one process; not retained */
+    size_t count;             /* shards of a batch */
+    wi_shard_devices devices; /* that compute the process's own shards */
+    weft_dtype exchange;      /* of gradients: f32 or bf16 */
     wi_shard_range own;
     bool trains;
     weft_tensor *part; /* of the loss, by the shares */
@@ -75,10 +79,10 @@ struct wi_shards {
 };
 
 /* What the trainer's options say of shards. */
-enum { WI_MAX_OWN_SHARDS = 64 };
 typedef struct wi_shard_options {
     weft_distributed *group;
-    size_t count;
+    size_t count, devices;
+    bool equal_devices;
     weft_dtype exchange; /* of gradients: f32 or bf16 */
     bool shards_optimizer;
 } wi_shard_options;
