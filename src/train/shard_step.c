@@ -1,10 +1,10 @@
 /* Steps of divided batches (contract in shards.h). */
-#include "base/log.h"
 #include "base/platform.h"
 #include "cl/launch.h"
 #include "graph/block_copies.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
+#include <stdio.h>
 #include <string.h>
 
 /* A step in progress. */
@@ -263,6 +263,16 @@ static void abandon(const wi_shards *shards) {
     wi_error_restore(line);
 }
 
+/* Names the device of a shard in the message of its error, where there are several. */
+static weft_status name_device(const step *s, size_t own, weft_status status) {
+    const wi_device *const device = device_of(s->shards, own);
+    char place[64];
+    if (status == WEFT_OK || s->shards->devices.count == 1) return status;
+    snprintf(place, sizeof place, " (device %d of the context, %s)", device->index, device->info.selector);
+    wi_error_add(place);
+    return status;
+}
+
 /* Gives each device that has nothing to do its next shard. */
 static weft_status start_shards(step *s) {
     const wi_shard_devices *const devices = &s->shards->devices;
@@ -271,14 +281,14 @@ static weft_status start_shards(step *s) {
         if (s->is_busy[d] || own == devices->shards) continue;
         s->next[d] = own + 1;
         s->is_busy[d] = true;
-        WI_TRY(start_shard(s, own));
+        WI_TRY(name_device(s, own, start_shard(s, own)));
     }
     return WEFT_OK;
 }
 
 static weft_status run_next(step *s, size_t own, wi_shard_result *result) {
     WI_TRY(start_shards(s));
-    WI_TRY(finish_shard(s, own, result));
+    WI_TRY(name_device(s, own, finish_shard(s, own, result)));
     s->is_busy[s->shards->devices.of[own]] = false;
     return WEFT_OK;
 }
@@ -286,23 +296,10 @@ static weft_status run_next(step *s, size_t own, wi_shard_result *result) {
 /* Runs a shard while the other devices have nothing to do. */
 static weft_status run_measured(step *s, size_t own, wi_shard_result *result) {
     const double began = wi_clock_seconds();
-    WI_TRY(start_shard(s, own));
-    WI_TRY(finish_shard(s, own, result));
+    WI_TRY(name_device(s, own, start_shard(s, own)));
+    WI_TRY(name_device(s, own, finish_shard(s, own, result)));
     s->shards->devices.seconds[s->shards->devices.of[own]] = wi_clock_seconds() - began;
     return WEFT_OK;
-}
-
-static void divide_by_speed(const step *s) {
-    wi_shard_devices *const devices = &s->shards->devices;
-    const weft_context *const context = s->shards->part->graph->context;
-    wi_shard_devices_divide(devices);
-    for (size_t d = 0; d < devices->count && s->shards->trains; d++) {
-        size_t count = 0;
-        for (size_t i = 0; i < devices->shards; i++) count += devices->of[i] == d;
-        wi_log_line(&context->log, WEFT_LOG_INFO,
-            "device %s computes %zu of %zu gradient shards, %.3g s each", context->devices[d]->info.selector,
-            count, devices->shards, devices->seconds[d]);
-    }
 }
 
 /* Runs the process's shards, one on each device at a time. The exchange of a shard's gradients goes on while further shards are computed. */
@@ -321,7 +318,7 @@ static weft_status run_shards(step *s, weft_status status) {
     }
     own[0].seconds = wi_clock_seconds() - began;
     if (status != WEFT_OK) abandon(shards);
-    if (status == WEFT_OK && measures) divide_by_speed(s);
+    if (status == WEFT_OK && measures) wi_shards_divide_by_speed(shards);
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;

@@ -1,5 +1,6 @@
 /* Dividing the loss, and the plans of shards (contract in shards.h); shard_step.c runs them. */
 #include "train/shards.h"
+#include "base/log.h"
 #include "plan/compiled_plan.h"
 #include <string.h>
 
@@ -88,6 +89,19 @@ weft_status wi_shards_divide(
     for (size_t i = 0; i < terms->count; i++) totals[i] = terms->of[i].total;
     return terms->count ? wi_feed_collect(&shards->totals_feed, shards->allocator, totals, terms->count)
                         : WEFT_OK;
+}
+
+void wi_shards_divide_by_speed(wi_shards *shards) {
+    wi_shard_devices *const devices = &shards->devices;
+    const weft_context *const context = shards->part->graph->context;
+    wi_shard_devices_divide(devices);
+    for (size_t d = 0; d < devices->count && shards->trains; d++) {
+        size_t count = 0;
+        for (size_t i = 0; i < devices->shards; i++) count += devices->of[i] == d;
+        wi_log_line(&context->log, WEFT_LOG_INFO,
+            "device %s computes %zu of %zu gradient shards, %.3g s each", context->devices[d]->info.selector,
+            count, devices->shards, devices->seconds[d]);
+    }
 }
 
 /* ---- states that the plan of the loss assigns ---- */

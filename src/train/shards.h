@@ -109,6 +109,8 @@ wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples);
  * then fails on all processes. The record gets the results of the whole batch. */
 weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t examples, weft_status status,
     const wi_pass_hooks *hooks, wi_record *record);
+/* After the devices have been measured: divides the shards among them. */
+void wi_shards_divide_by_speed(wi_shards *shards);
 /* Remembers the metrics, which all processes have alike. */
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */

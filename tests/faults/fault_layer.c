@@ -17,9 +17,9 @@ FUNCTIONS(ERRORS)
 static const fault_function table[COUNT] = {FUNCTIONS(ROW)};
 
 enum { MOST_ENDED = 64 };
-enum { CONTEXTS, QUEUES, BUFFERS, MAPPINGS, PROGRAMS, KERNELS, EVENTS, KINDS };
+enum { CONTEXTS, QUEUES, BUFFERS, MAPPINGS, PROGRAMS, KERNELS, EVENTS, SUB_DEVICES, KINDS };
 static const char *const kind_names[KINDS] = {
-    "contexts", "queues", "buffers", "mappings", "programs", "kernels", "events"};
+    "contexts", "queues", "buffers", "mappings", "programs", "kernels", "events", "sub-devices"};
 
 static struct {
     cl_icd_dispatch next, own;
@@ -258,6 +258,18 @@ RELEASES(cl_mem, clReleaseMemObject, BUFFERS)
 RELEASES(cl_program, clReleaseProgram, PROGRAMS)
 RELEASES(cl_kernel, clReleaseKernel, KERNELS)
 RELEASES(cl_event, clReleaseEvent, EVENTS)
+RELEASES(cl_device_id, clReleaseDevice, SUB_DEVICES)
+
+static cl_int CL_API_CALL own_clCreateSubDevices(cl_device_id device,
+    const cl_device_partition_property *properties, cl_uint most, cl_device_id *made, cl_uint *count) {
+    const cl_int error = due(AT_clCreateSubDevices);
+    if (error) return error;
+    depth++;
+    const cl_int result = layer.next.clCreateSubDevices(device, properties, most, made, count);
+    depth--;
+    if (result == CL_SUCCESS && made) atomic_fetch_add(&layer.live[SUB_DEVICES], (long)*count);
+    return result;
+}
 
 /* ---- commands ---- */
 
