@@ -200,7 +200,8 @@ typedef struct weft_records_options {
 
 /* Saves the examples of a dataset, in their order, as a file of records, which is written completely or not at all. `weft
  * pack` does so from the command line. Save images with the option `bytes`, and without random transforms, so that they
- * take one byte for each number and can be augmented later. Errors: WEFT_ERROR_FILE, and those of loading an example. */
+ * take one byte for each number and can be augmented later. Errors: WEFT_ERROR_FILE, those of loading an example, and
+ * WEFT_ERROR_UNSUPPORTED (names of columns and categories of more than 16 MB). */
 WEFT_API weft_status weft_dataset_save_records(weft_dataset *dataset, const char *path);
 /* A dataset from a file of records, which stay in the file: the threads of a loader read each record when they need it,
  * and host memory does not depend on the size of the file. Labels are checked when they are loaded. options NULL means

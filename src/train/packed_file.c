@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PREAMBLE = 24, ALIGNMENT = 64, VERSION = 1, HEADER_LIMIT = 100000000, RECORD_LIMIT = 1 << 30 };
+enum { PREAMBLE = 24, ALIGNMENT = 64, VERSION = 1, HEADER_LIMIT = 1 << 24, RECORD_LIMIT = 1 << 30 };
 
 static const char magic[8] = "WEFTREC\n";
 
@@ -186,8 +186,9 @@ static weft_status read_header(wi_packed *packed, char **header, size_t *length)
     const uint64_t bytes = get_number(begin + 8, 8);
     if (bytes > HEADER_LIMIT || bytes > file->bytes - PREAMBLE)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': the header should have %" PRIu64 " bytes, but the file has only %" PRIu64, file->path,
-            bytes, file->bytes);
+            "'%s': the header should have %" PRIu64 " bytes, but the file has %" PRIu64
+            ", and a header at most %d",
+            file->path, bytes, file->bytes, HEADER_LIMIT);
     *length = (size_t)bytes;
     *header = wi_arena_take(&packed->arena, *length + 1);
     if (!*header) return WEFT_ERROR_MEMORY;
@@ -278,6 +279,11 @@ weft_status wi_packed_write_head(wi_text *text, const weft_dataset *dataset, boo
     wi_text_append(text, "]}");
     while (!text->failed && text->length % ALIGNMENT) wi_text_append_bytes(text, " ", 1);
     if (text->failed) return WEFT_ERROR_MEMORY;
+    if (text->length - PREAMBLE > HEADER_LIMIT)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "weft_dataset_save_records: the names of columns and categories take %zu bytes, expected at most "
+            "%d",
+            text->length - PREAMBLE, HEADER_LIMIT);
     memcpy(text->data, magic, sizeof magic);
     put_number(text->data + 8, text->length - PREAMBLE, 8);
     put_number(text->data + 16, wi_crc32(text->data + PREAMBLE, text->length - PREAMBLE), 4);

@@ -72,6 +72,82 @@ static weft_status recode_column(weft_dataset *recoded, size_t index, const weft
     return status;
 }
 
+/* ---- columns that a source makes ---- */
+
+/* Lets another source make an example, and maps its categories. */
+typedef struct mapping_source {
+    wi_source base; /* first, as a loader knows only this struct */
+    const weft_dataset *dataset;
+    wi_source *inner;
+    int32_t **maps;              /* by column; NULL: the column is not mapped */
+    const weft_encoding **known; /* by column: the encoding to which it is mapped */
+} mapping_source;
+
+static weft_status make_mapped(
+    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
+    const mapping_source *const source = (const mapping_source *)(const void *)base;
+    const weft_dataset *const dataset = source->dataset;
+    WI_TRY(source->inner->make(source->inner, example, workspace, targets));
+    for (size_t c = 0; c < dataset->count; c++) {
+        const weft_column *const column = &dataset->columns[c];
+        int32_t *const numbers = source->maps[c] ? targets[c] : NULL;
+        for (size_t i = 0; numbers && i < wi_column_bytes(column) / sizeof *numbers; i++) {
+            const int32_t number = numbers[i];
+            if (number < 0 || (size_t)number >= column->encoding->count) continue;
+            numbers[i] = source->maps[c][number];
+            if (numbers[i] < 0) return fail_unknown(column, number, example->index, source->known[c]);
+        }
+    }
+    return WEFT_OK;
+}
+
+static weft_status finish_mapped(const wi_source *base, const wi_batch *batch, wi_workspace *workspace) {
+    const wi_source *const inner = ((const mapping_source *)(const void *)base)->inner;
+    return inner->finish(inner, batch, workspace);
+}
+
+static void destroy_mapped(wi_source *base) {
+    mapping_source *const source = (mapping_source *)(void *)base;
+    const weft_allocator *const allocator = source->dataset->context->allocator;
+    for (size_t c = 0; c < source->dataset->count && source->maps; c++)
+        wi_release(allocator, source->maps[c]);
+    wi_source_release(source->inner);
+    wi_release(allocator, source->maps);
+    wi_release(allocator, (void *)source->known);
+    wi_release(allocator, source);
+}
+
+/* Puts a mapping source in front of the source of a dataset over `base`, unless it is there. */
+static weft_status map_source(weft_dataset *recoded, mapping_source **source) {
+    const weft_dataset *const base = recoded->base;
+    const weft_allocator *const allocator = base->context->allocator;
+    if (recoded->source != base->source) return *source = (mapping_source *)(void *)recoded->source, WEFT_OK;
+    mapping_source *const made = wi_allocate(allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    atomic_init(&made->base.references, 1);
+    made->base.made = base->source->made;
+    made->base.make = make_mapped;
+    made->base.finish = base->source->finish ? finish_mapped : NULL;
+    made->base.destroy = destroy_mapped;
+    made->dataset = base;
+    made->inner = recoded->source;
+    made->maps = wi_allocate_array(allocator, base->count, sizeof *made->maps);
+    made->known = wi_allocate_array(allocator, base->count, sizeof *made->known);
+    recoded->source = &made->base;
+    *source = made;
+    return made->maps && made->known ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static weft_status recode_made(weft_dataset *recoded, size_t index, const weft_encoding *known) {
+    mapping_source *source = NULL;
+    weft_column *const column = &recoded->columns[index];
+    WI_TRY(map_source(recoded, &source));
+    WI_TRY(match_categories(&source->maps[index], recoded->context->allocator, column->encoding, known));
+    column->encoding = wi_encoding_copy(&recoded->arena, known);
+    source->known[index] = column->encoding;
+    return column->encoding ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
 /* ---- datasets ---- */
 
 static weft_status make_over(weft_dataset **made, weft_dataset *base) {
@@ -97,7 +173,7 @@ static weft_status make_over(weft_dataset **made, weft_dataset *base) {
 }
 
 static bool can_map(const weft_column *column, const weft_encoding *known) {
-    return column->data && column->dtype == WEFT_I32 && column->encoding->kind == WI_CATEGORIES &&
+    return column->dtype == WEFT_I32 && column->encoding->kind == WI_CATEGORIES &&
            known->kind == WI_CATEGORIES;
 }
 
@@ -108,7 +184,7 @@ static weft_status match_column(
     if (!known || !column->encoding || wi_encoding_equal(column->encoding, known)) return WEFT_OK;
     if (!can_map(column, known)) return wi_encoding_check(column->name, column->encoding, known);
     if (!*recoded) WI_TRY(make_over(recoded, dataset));
-    return recode_column(*recoded, c, known);
+    return column->data ? recode_column(*recoded, c, known) : recode_made(*recoded, c, known);
 }
 
 weft_status wi_dataset_recode(

@@ -153,7 +153,7 @@ static weft_status read_weights(weft_context *context, const char *path) {
 enum { MEGABYTE = 1000000 };
 
 static const file_case cases[] = {{"vocabulary", write_vocabulary, read_vocabulary, 40 * MEGABYTE, 7},
-    {"text", write_text, read_text, 4 * MEGABYTE, 18}, {"CSV", write_table, read_table, 4 * MEGABYTE, 17},
+    {"text", write_text, read_text, 4 * MEGABYTE, 18}, {"CSV", write_table, read_table, 4 * MEGABYTE, 9.5},
     {"NumPy", write_numbers, read_numbers, 4 * MEGABYTE, 8},
     {"weights", write_weights, read_weights, 4 * MEGABYTE, 3}};
 

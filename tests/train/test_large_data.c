@@ -324,6 +324,38 @@ static void training(void **state) {
     weft_context_release(context);
 }
 
+static weft_dataset *open_colours(const char *text) {
+    weft_dataset *data = NULL;
+    assert_ok(weft_dataset_open_csv(&data, small, write_file("colours.csv", text, strlen(text)), NULL));
+    return data;
+}
+
+/* Another table numbers its categories otherwise. */
+static void categories_are_mapped(void **state) {
+    (void)state;
+    double loss = 0;
+    weft_graph *graph = NULL;
+    weft_trainer *trainer = NULL;
+    assert_ok(weft_graph_create(&graph, small));
+    weft_tensor *const colour = weft_cast(weft_input(graph, "colour", WEFT_I32), WEFT_F32);
+    weft_tensor *const mean = weft_mean(weft_mul(colour, weft_parameter(graph, "w", weft_fill(1))));
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_sgd(1e-9f)};
+    assert_ok(weft_trainer_create(&trainer, mean, &options));
+    weft_dataset *data = open_colours("colour\nblue\nred\ngreen\n");
+    assert_ok(weft_trainer_run(trainer, data));
+    weft_dataset_release(data);
+    data = open_colours("colour\nred\ngreen\nred\n");
+    assert_ok(weft_trainer_evaluate(trainer, data, &loss, NULL));
+    assert_true(loss > 5.0 / 3 - 1e-5 && loss < 5.0 / 3 + 1e-5); /* blue is 0, green 1, red 2 */
+    weft_dataset_release(data);
+    data = open_colours("colour\nred\nblack\n");
+    assert_fails(weft_trainer_evaluate(trainer, data, &loss, NULL), WEFT_ERROR_ARGUMENT,
+        "example 1 is 'black', which is not one of the 3 categories of the training");
+    weft_dataset_release(data);
+    weft_trainer_release(trainer);
+    weft_graph_release(graph);
+}
+
 /* ---- memory ---- */
 
 /* Anonymous memory of the process in KiB; 0: not known. */
@@ -409,6 +441,7 @@ int main(void) {
         cmocka_unit_test(csv_errors),
         cmocka_unit_test(texts),
         cmocka_unit_test(training),
+        cmocka_unit_test(categories_are_mapped),
         cmocka_unit_test(memory_is_bounded),
     };
     return test_finish(cmocka_run_group_tests(tests, open_small, close_small));
