@@ -77,6 +77,7 @@ static status train(training_loop *loop) {
     double seconds = 0, timed = 0;
     status error = plan_create(&learn, TENSORS(n.loss, update), WITH(plan, .batch = BATCH_SIZE));
     if (!error) error = plan_create(&name, TENSORS(n.out), WITH(plan, .batch = BATCH_SIZE));
+    if (!error) print_memory(learn);
     if (!error) error = loop_begin(loop, (size_t)count_of(STEPS));
     const value values[] = {VALUE(n.x, seen.x), VALUE(n.label, seen.labels), VALUE(n.loss, now)};
     while (loop_next(loop, &error)) {

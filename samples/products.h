@@ -5,6 +5,7 @@
 
 #include "trace.h"
 #include <math.h>
+#include <stdio.h>
 
 enum { FEATURES = 32, BEST = 10, BATCH_SIZE = 64 };
 typedef struct products {
@@ -35,6 +36,13 @@ static inline int count_few(const int32_t *above) {
     int hits = 0;
     for (int i = 0; i < BATCH_SIZE; i++) hits += above[i] < BEST;
     return hits;
+}
+
+/* Of parameters, states and a training step. */
+static inline void print_memory(const weft_plan *learn) {
+    weft_plan_info info;
+    if (weft_plan_get_info(learn, &info) == WEFT_OK)
+        printf("memory: %.2f MB\n", 1e-6 * (double)(info.variable_bytes + info.total_bytes));
 }
 
 #endif

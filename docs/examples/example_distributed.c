@@ -46,6 +46,22 @@ static weft_status train(
     return status;
 }
 
+/* A table whose rows are divided among the processes: each names the rows that it needs, and sends their gradients back. */
+static weft_status use_table(weft_context *context, weft_distributed *job) {
+    const weft_sharded_table_options options = {
+        WEFT_SHARDED_TABLE_OPTIONS_INIT, .job = job, .optimizer = weft_adagrad(0.1f)};
+    weft_sharded_table *table = NULL;
+    const int32_t rows[] = {3, 999, 3};
+    float values[3][4], gradients[3][4] = {{1}, {0, 1}, {1}};
+    weft_status status = weft_sharded_table_create(&table, context, 1000, 4, &options);
+    if (!status) status = weft_sharded_table_gather(table, rows, 3, values[0]);
+    if (!status) status = weft_sharded_table_update(table, rows, 3, gradients[0]);
+    if (!status && weft_distributed_rank(job) == 0)
+        printf("parameters here: %zu\n", weft_graph_parameter_count(weft_sharded_table_graph(table)));
+    weft_sharded_table_release(table);
+    return status;
+}
+
 static weft_status run(weft_context *context, weft_distributed *job) {
     const size_t points = POINTS / weft_distributed_size(job), first = points * weft_distributed_rank(job);
     weft_graph *const graph = weft_context_graph(context);
@@ -81,6 +97,7 @@ int main(void) {
     if (!status && getenv("OMPI_COMM_WORLD_SIZE")) status = weft_distributed_open(&job, context, &options);
     weft_distributed *const own = weft_distributed_retain(job);
     if (!status) status = run(context, own);
+    if (!status) status = use_table(context, own);
     if (status) fprintf(stderr, "%s\n", weft_last_error());
     weft_distributed_release(own);
     weft_distributed_release(job);

@@ -23,6 +23,7 @@
 #include <weft/profile.h>
 #include <weft/recurrent.h>
 #include <weft/schedules.h>
+#include <weft/sharded_table.h>
 #include <weft/text.h>
 #include <weft/train.h>
 #include <weft/vectors.h>

@@ -11,6 +11,7 @@ static const char *const meeting_names[WI_MEETINGS] = {[WI_MEET_LEAVE] = "leaves
     [WI_MEET_BROADCAST] = "calls weft_distributed_broadcast",
     [WI_MEET_GATHER] = "calls weft_distributed_gather",
     [WI_MEET_SUM] = "calls weft_distributed_sum",
+    [WI_MEET_TABLE] = "uses a sharded table",
     [WI_MEET_COMPARE] = "begins a run",
     [WI_MEET_SYNCHRONISE] = "calls weft_distributed_synchronise",
     [WI_MEET_PASS] = "begins a pass over a dataset",
@@ -120,6 +121,22 @@ weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes
     if (!sent) status = WEFT_ERROR_MEMORY;
     wi_release(group->allocator, sent);
     return status;
+}
+
+weft_status wi_group_exchange(weft_distributed *group, const void *send, const size_t *send_bytes,
+    void *receive, const size_t *receive_bytes) {
+    char line[WI_TRANSPORT_LINE] = "";
+    wi_transport_work *work = NULL;
+    size_t *const send_at = group->lists, *const receive_at = group->lists + group->size;
+    send_at[0] = receive_at[0] = 0;
+    for (size_t r = 1; r < group->size; r++) {
+        send_at[r] = send_at[r - 1] + send_bytes[r - 1];
+        receive_at[r] = receive_at[r - 1] + receive_bytes[r - 1];
+    }
+    if (!group->transport->exchange(
+            &work, send, send_bytes, send_at, receive, receive_bytes, receive_at, line))
+        return lose(group, line);
+    return wi_group_wait(group, work);
 }
 
 /* ---- meetings ---- */

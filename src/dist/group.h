@@ -18,6 +18,7 @@ typedef enum wi_meeting {
     WI_MEET_BROADCAST,
     WI_MEET_GATHER,
     WI_MEET_SUM,
+    WI_MEET_TABLE,
     WI_MEET_COMPARE,
     WI_MEET_SYNCHRONISE,
     WI_MEET_PASS,
@@ -62,6 +63,10 @@ weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size
 /* *flag becomes true if it is true in any process. */
 weft_status wi_group_any(weft_distributed *group, bool *flag);
 weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes, size_t from);
+/* Rank r gets send_bytes[r] bytes of this rank, and this rank receive_bytes[r] of rank r; both lie in the order of the ranks, one after the
+ * other. Below 2^31 bytes in all. */
+weft_status wi_group_exchange(weft_distributed *group, const void *send, const size_t *send_bytes,
+    void *receive, const size_t *receive_bytes);
 /* Compares texts of lines "name: value". WEFT_ERROR_ARGUMENT, on all processes: a line differs; the message names the rank and the line.
  * what: the call, for the message. */
 weft_status wi_group_compare(weft_distributed *group, const char *what, const char *text);

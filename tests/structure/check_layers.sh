@@ -2,7 +2,7 @@
 # A file includes only its own layer and those below. Usage: check_layers.sh ROOT
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
-# images.h, indexing.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; distributed.h: dist; models.h, schedules.h, vectors.h, classes.h: nn; text.h, image_data.h, metrics.h, events.h: train;
+# images.h, indexing.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; distributed.h, sharded_table.h: dist; models.h, schedules.h, vectors.h, classes.h: nn; text.h, image_data.h, metrics.h, events.h: train;
 # weft.h stands above all, and short_names.h above it). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
 # and programs/ the public headers and their own, programs/ those of samples/, too.
 # test: @source@
@@ -31,7 +31,7 @@ function layer_of_header(name) {
     if (name ~ /^(losses|images|indexing|convolution|normalization|recurrent)$/) return "ops"
     if (name ~ /^(classes|models|schedules|vectors)$/) return "nn"
     if (name == "profile") return "plan"
-    if (name == "distributed") return "dist"
+    if (name ~ /^(distributed|sharded_table)$/) return "dist"
     if (name ~ /^(text|image_data|metrics|events)$/) return "train"
     return name == "device" ? "cl" : name
 }
