@@ -257,7 +257,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q
     long v_row, long v_column, long dy_0, long dy_1, long dy_row, long dy_column, long y_0, long y_1,
     long y_row, long lse, int range, long dq_range, long dq_0, long dq_1, long dq_row, long dk_at, long dk_0,
     long dk_1, long dk_row, long dv_at, long dv_0, long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS) {
-    const int n = (int)get_global_id(1), begin = (int)get_global_id(0) * range;
+    const int n = get_global_id(1), begin = get_global_id(0) * range, last = min(keys, begin + range);
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1;
     k += k_offset + a * k_0 + b * k_1;
@@ -292,19 +292,17 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q
     const weft_attention_blocks blocks = {q_block, q_transposed, dy_block, dy_transposed, dq_block,
         keys_block, values, dk_block, dv_block, scores, gradients, factors, (float *)state,
         (float *)state + WEFT_QUERIES, own};
-    const int last = min(keys, begin + range);
     for (int query = 0; query < queries; query += WEFT_QUERIES) {
         const int nq = min(WEFT_QUERIES, queries - query);
         WEFT_NAME(fetch_queries)
         (&blocks, q + query * q_row, q_row, q_column, dy + query * dy_row, dy_row, dy_column,
             y + query * y_row, y_row, lse_line + query, nq, d_width, dv_width, scale);
         for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) dq_block_room[i] = 0.0f;
-        const int end = causal ? min(last, query + nq) : last;
-        for (int key = begin; key < last && (query == 0 || key < end); key += WEFT_KEYS) {
+        for (int key = begin; key < last; key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
-            const bool hidden = key >= end || weft_attention_hidden(mask_kind, mask,
-                                                  mask_offset + query * mask_row + key * mask_column,
-                                                  mask_row, mask_column, nq, nk);
+            const long mask_at = mask_offset + query * mask_row + key * mask_column;
+            const bool hidden = (causal && key >= query + nq) || weft_attention_hidden(mask_kind, mask,
+                                                                     mask_at, mask_row, mask_column, nq, nk);
             if (hidden && query > 0) continue;
             WEFT_NAME(begin_gradients)
             (&blocks, query == 0, dk + key * dk_row, dk_row, dv + key * dv_row, dv_row, nk, d_width,
