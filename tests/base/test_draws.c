@@ -3,7 +3,6 @@
 
 #include "base/draws.h"
 #include "base/philox.h"
-#include "base/portable_math.h"
 #include <math.h>
 #include <string.h>
 

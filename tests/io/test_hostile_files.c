@@ -149,6 +149,7 @@ static void a_file_that_shrinks_is_an_error_at_worst(void **state) {
         struct stat file;
         pthread_t thread;
         assert_int_equal(stat(path, &file), 0);
+        assert_int_equal(truncate(path, file.st_size), 0); /* skips the test where there is no truncate() */
         changing c = {.path = path, .bytes = file.st_size};
         assert_int_equal(pthread_create(&thread, NULL, change, &c), 0);
         for (int times = 0; times < 50; times++) {

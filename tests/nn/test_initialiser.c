@@ -74,8 +74,8 @@ static void numbers_follow_from_seed_stream_and_index(void **state) {
                  uniform[4] = {i, 0, tensors[1]->variable->stream, UINT32_MAX};
         wi_philox(normal, graph->context->seed);
         wi_philox(uniform, graph->context->seed);
-        assert_true(got[0][i] == fmaf(wi_normal_of(normal[0], normal[1]), 0.02f, 0.25f));
-        assert_true(got[1][i] == fmaf(wi_uniform_of(uniform[0]), 0.1f - -0.3f, -0.3f));
+        assert_true(got[0][i] == wi_fmaf(wi_normal_of(normal[0], normal[1]), 0.02f, 0.25f));
+        assert_true(got[1][i] == wi_fmaf(wi_uniform_of(uniform[0]), 0.1f - -0.3f, -0.3f));
     }
     weft_graph_release(graph);
 }

@@ -20,6 +20,7 @@
 #include <process.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #undef PATH_MAX
 #define PATH_MAX 4096
@@ -63,6 +64,17 @@ static inline void *memmem(const void *data, size_t bytes, const void *part, siz
     return NULL;
 }
 
+/* The time of the processor, and not that of the clock on the wall, which Windows' function returns. */
+__declspec(dllimport) void *__stdcall GetCurrentProcess(void);
+__declspec(dllimport) int __stdcall GetProcessTimes(
+    void *, unsigned long long *, unsigned long long *, unsigned long long *, unsigned long long *);
+static inline long posix_clock(void) {
+    unsigned long long begin, end, system, user; /* in 100 ns */
+    return GetProcessTimes(GetCurrentProcess(), &begin, &end, &system, &user)
+               ? (long)((system + user) / 10000)
+               : -1;
+}
+
 /* RESULT is never reached. */
 #define MISSING(type, name, parameters, result)                                                              \
     static inline type name parameters {                                                                     \
@@ -94,6 +106,9 @@ static inline int posix_chmod(const char *path, int mode) {
     skip();
     return -1;
 }
+#undef CLOCKS_PER_SEC
+#define CLOCKS_PER_SEC    1000
+#define clock()           posix_clock()
 #define umask(mode)       posix_umask(mode)
 #define pipe(ends)        posix_pipe(ends)
 #define chmod(path, mode) posix_chmod(path, mode)

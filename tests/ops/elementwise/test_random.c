@@ -112,7 +112,7 @@ static void test_uniform(void **state) {
     size_t same = 0;
     for (size_t i = 0; i < draw_count(); i++) {
         host_words(i, 0, 1, words);
-        assert_true(first[i] == fmaf((float)(words[0] >> 8) * 0x1p-24f, 4.0f, -1.5f));
+        assert_true(first[i] == wi_fmaf((float)(words[0] >> 8) * 0x1p-24f, 4.0f, -1.5f));
         assert_true(first[i] >= -1.5f && first[i] < 2.5f);
         same += first[i] == other[i];
     }
@@ -138,7 +138,7 @@ static void test_normal(void **state) {
         double radius;
         const double exact = 0.5 + 2 * f64_normal_of(words, &radius);
         assert_true(fabs((double)got[i] - exact) <= 4e-6 * (0.5 + 2 * radius));
-        assert_true(got[i] == fmaf(wi_normal_of(words[0], words[1]), 2.0f, 0.5f));
+        assert_true(got[i] == wi_fmaf(wi_normal_of(words[0], words[1]), 2.0f, 0.5f));
     }
     const double moments[] = {0, 1, 0, 3}, spread[] = {1, 1.415, 3.873, 9.8};
     check_moments(got, 0.5, 2, moments, spread);
