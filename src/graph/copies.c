@@ -106,8 +106,10 @@ static weft_status take_block(weft_snapshot *snapshot, size_t index) {
         WI_TRY(wi_grow(graph->context->allocator, (void **)&snapshot->blocks, &snapshot->block_capacity,
             index + 1, sizeof *snapshot->blocks));
         snapshot->blocks[snapshot->block_count++] = (wi_buffer){0};
+        const bool on_host = graph->blocks[index].buffer.on_host;
         if (bytes)
-            WI_TRY(wi_buffer_create(&snapshot->blocks[index], wi_context_device(graph->context), bytes));
+            WI_TRY((on_host ? wi_buffer_create_on_host : wi_buffer_create)(
+                &snapshot->blocks[index], wi_context_device(graph->context), bytes));
     }
     if (bytes == 0) return WEFT_OK;
     return copy(graph, graph->blocks[index].buffer.memory, 0, snapshot->blocks[index].memory, 0, bytes);

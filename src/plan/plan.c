@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
+#include "plan/arrange/loads.h"
 #include "plan/group/conflicts.h"
 #include "plan/improve/improve.h"
 #include "plan/select/micro_batches.h"
@@ -30,31 +31,46 @@ static void plan_destroy(weft_plan *plan) {
 
 /* ---- the passes ---- */
 
-/* Bytes that the context's limit leaves for the plan after memory for variables that no earlier plan needed; 0: no limit. Plans on several
- * devices do not run steps again to save memory; plan_memory.c only checks the limit of each device. */
+/* Bytes that the context's limit leaves for the plan, after memory for variables that no earlier plan needed, and when the blocks that
+ * the plan keeps in host memory have moved; 0: no limit. Plans on several devices do not run steps again to save memory; plan_memory.c
+ * only checks the limit of each device. */
 static size_t left_of_context(const weft_plan *plan) {
     if (plan->request.devices.count > 1) return 0;
     const size_t left = wi_buffer_available(plan->request.devices.of[0]);
-    const size_t missing = wi_missing_bytes(&plan->partition);
-    return left == SIZE_MAX ? 0 : left > missing ? left - missing : 1;
+    const size_t missing = wi_missing_bytes(&plan->partition), freed = wi_bytes_to_move(&plan->partition);
+    return left == SIZE_MAX ? 0 : left + freed > missing ? left + freed - missing : 1;
 }
 
 /* Reports which limit is smaller than the least memory that the plan can have. */
 static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
+    const wi_device *const device = plan->request.devices.of[0];
     if (limit && least > limit)
         WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
             "plan: needs at least %zu bytes (%zu of them for inputs), but memory_limit is %zu; without "
             "rematerialisation the plan needs %zu bytes",
             least, plan->placement.io_bytes, limit, plan->placement.arena_bytes + plan->placement.io_bytes);
-    return wi_buffer_check_limit(plan->request.devices.of[0], least + wi_missing_bytes(&plan->partition),
-        "plan, with as few stored values as possible,");
+    const size_t used =
+        wi_buffer_limit(device) - wi_buffer_available(device) - wi_bytes_to_move(&plan->partition);
+    const size_t own = least + wi_missing_bytes(&plan->partition);
+    WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
+        "plan, with as few stored values as possible, needs %zu bytes of device memory; %zu are in use and "
+        "the "
+        "limit is %zu: the smallest memory_limit of the context that suffices is %zu",
+        own, used, wi_buffer_limit(device), own + used);
 }
 
+/* If the plan does not fit in the context's limit, it keeps parameters and states in host memory. */
 static weft_status materialise(weft_plan *plan, size_t limit) {
-    size_t least = 0, both = left_of_context(plan);
-    if (limit && (both == 0 || limit < both)) both = limit;
-    WI_TRY(wi_plan_materialise(&plan->schedule, both, &plan->runs, &plan->placement, &least));
-    return least ? refuse(plan, limit, least) : WEFT_OK;
+    for (;;) {
+        size_t least = 0, both = left_of_context(plan);
+        if (limit && (both == 0 || limit < both)) both = limit;
+        WI_TRY(wi_plan_materialise(&plan->schedule, both, &plan->runs, &plan->placement, &least));
+        if (least == 0) return WEFT_OK;
+        const bool is_own = limit && least > limit;
+        if (is_own || !wi_choose_host_blocks(&plan->partition, &plan->loops, least - both))
+            return refuse(plan, limit, least);
+        (void)wi_schedule_unfix(&plan->schedule);
+    }
 }
 
 static void sum_up_transfer(weft_plan *plan, const wi_step *step) {
@@ -97,6 +113,8 @@ static void sum_up(weft_plan *plan) {
     info->io_bytes = plan->placement.io_bytes + plan->memory.spare_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
+    info->host_bytes = wi_graph_host_bytes(plan->request.graph);
+    info->loaded_bytes = plan->runs.loaded_bytes;
     info->total_bytes = info->arena_bytes + info->io_bytes;
     sum_up_steps(plan, info);
     sum_up_rematerialised(&plan->runs, info);
