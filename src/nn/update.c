@@ -243,7 +243,7 @@ static bool is_by_rows(const weft_graph *graph, size_t parameter) {
 /* If the parameters, their gradients and the states may exceed the memory limit, the optimizer updates a few of them after another: a plan
  * can then keep them in host memory (plan/arrange/loads.h). LAMB needs norms of whole parameters. */
 static int64_t find_most_rows(const step *s) {
-    enum { PARTS_OF_LIMIT = 32 };
+    enum { PARTS = 32 };
     const weft_graph *const graph = s->optimizer->graph;
     const size_t limit = wi_buffer_limit(wi_context_device(graph->context));
     const weft_optimizer *const rule = &s->optimizer->rule;
@@ -252,7 +252,7 @@ static int64_t find_most_rows(const step *s) {
         bytes += weft_graph_parameter(graph, i)->variable->bytes;
     if (limit == 0 || s->divided || rule->kind == WEFT_LAMB) return INT64_MAX;
     if (bytes <= limit / (wi_optimizer_writes(rule) + 1)) return INT64_MAX;
-    return (int64_t)(limit / PARTS_OF_LIMIT / WI_FLAT_ROW_BYTES) + 1;
+    return (int64_t)(bytes / PARTS / WI_FLAT_ROW_BYTES) + 1;
 }
 
 static weft_status find_ranges(step *s) {

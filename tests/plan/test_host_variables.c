@@ -136,9 +136,82 @@ static void a_quarter_of_the_variables_suffices(void **state) {
     check_limit(&rule, 4);
 }
 
+static void clipping(void **state) {
+    weft_optimizer rule = weft_adamw(0.01f, 0.1f);
+    rule.clip_norm = 0.5f;
+    (void)state;
+    check_limit(&rule, 2);
+}
+
+/* ---- a network of large values and few parameters ---- */
+
+enum { EXAMPLES = 64, SIDE = 16 };
+
+static weft_tensor *tower_loss(weft_graph *graph) {
+    weft_tensor *const label = weft_input(graph, "label", WEFT_I32);
+    weft_tensor *h = weft_reshape(weft_input(graph, "x", WEFT_F32, SIDE * SIDE), WEFT_BATCH, 1, SIDE, SIDE);
+    for (int i = 0; i < 4; i++) h = weft_relu(weft_conv2d(h, 8, 3));
+    return weft_cross_entropy(weft_linear(weft_flatten(h), CLASSES), label);
+}
+
+typedef struct tower_results {
+    float losses[STEPS];
+    size_t peak, least;
+    weft_plan_info info;
+} tower_results;
+
+static tower_results train_tower(size_t limit) {
+    tower_results r = {0};
+    weft_graph *graph;
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = limit});
+    assert_weft_ok(weft_graph_create(&graph, context));
+    weft_tensor *outputs[4] = {tower_loss(graph)};
+    size_t updates;
+    const weft_optimizer rule = weft_sgd(0.1f);
+    assert_weft_ok(weft_minimize(outputs[0], &rule, outputs + 1, 3, &updates));
+    weft_plan *plan = NULL;
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = EXAMPLES};
+    const weft_status status = weft_plan_create(&plan, outputs, 1 + updates, &options);
+    if (status != WEFT_OK) {
+        printf("%s\n", weft_last_error());
+    }
+    for (uint64_t step = 0; plan && step < STEPS; step++) {
+        static float x[EXAMPLES * SIDE * SIDE];
+        int32_t label[EXAMPLES];
+        test_random random = test_random_named("tower", step);
+        for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)test_random_between(&random, -1, 1);
+        for (size_t i = 0; i < EXAMPLES; i++) label[i] = (int32_t)test_random_below(&random, CLASSES);
+        assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(weft_graph_find_input(graph, "x"), x),
+                                                WEFT_VALUE(weft_graph_find_input(graph, "label"), label),
+                                                WEFT_VALUE(outputs[0], r.losses[step]))));
+    }
+    if (plan) assert_weft_ok(weft_plan_get_info(plan, &r.info));
+    weft_context_memory(context, NULL, &r.peak);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    weft_context_release(context);
+    return r;
+}
+
+static void micro_batches(void **state) {
+    (void)state;
+    tower_results whole = train_tower(0);
+    printf("whole %zu io %zu vars %zu\n", whole.info.total_bytes, whole.info.io_bytes,
+        whole.info.variable_bytes);
+    for (int p = 60; p > 0; p -= 10) {
+        tower_results r = train_tower(whole.info.total_bytes * (size_t)p / 100);
+        printf("%d%%: peak %zu total %zu micro %lld host %zu again %zu steps %zu  %g %g\n", p, r.peak,
+            r.info.total_bytes, (long long)r.info.micro_batches, r.info.host_bytes,
+            r.info.rematerialised_steps, r.info.steps, (double)whole.losses[3], (double)r.losses[3]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quarter_of_the_variables_suffices),
+        cmocka_unit_test(clipping),
+        cmocka_unit_test(micro_batches),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
