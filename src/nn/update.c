@@ -281,36 +281,43 @@ static weft_status find_ranges(step *s) {
     return WEFT_OK;
 }
 
+/* Makes *part, whose parameters are set, a part of a range whose gradient is computed. */
+static void begin_part(const step *s, const wi_update *whole, wi_update *part) {
+    const wi_update own = *part;
+    *part = *whole;
+    if (own.rows == whole->rows) return;
+    part->first = own.first;
+    part->length = own.length;
+    part->first_row = own.first_row;
+    part->rows = own.rows;
+    part->shape = own.shape;
+    part->p_rows = part->p = wi_update_parameters(part);
+    part->g = rows_of(whole, part, whole->g);
+    set_rows(s, part,
+        &(wi_rows){rows_of(whole, part, whole->by_row.factor), rows_of(whole, part, whole->by_row.decay)});
+}
+
 /* Divides the ranges whose gradients are computed, without changing the order of the sum for a norm over them. */
 static weft_status split_begun(step *s) {
     const weft_graph *const graph = s->optimizer->graph;
-    const weft_allocator *const allocator = graph->context->allocator;
     wi_update *const wholes = s->ranges;
     const size_t count = s->count;
-    s->ranges = wi_allocate_array(allocator, weft_graph_parameter_count(graph), sizeof *s->ranges);
+    wi_update *const parts =
+        wi_allocate_array(graph->context->allocator, weft_graph_parameter_count(graph), sizeof *parts);
+    if (!parts) return WEFT_ERROR_MEMORY;
+    s->ranges = parts;
     s->count = 0;
-    for (size_t i = 0; i < count && s->ranges; i++) {
+    for (size_t i = 0; i < count; i++) {
         const wi_update *const whole = &wholes[i];
         const size_t end = whole->first + whole->length;
+        const bool stays = whole->by_rows || whole->rows <= s->most_rows;
         for (size_t first = whole->first, next; first < end; first = next) {
-            next = whole->by_rows || whole->rows <= s->most_rows ? end : end_of_part(s, first, end, false);
-            wi_update part = *add_range(s, first, next - first), *const u = &s->ranges[s->count - 1];
-            *u = *whole;
-            if (part.rows == whole->rows) continue;
-            u->first = first;
-            u->length = next - first;
-            u->first_row = part.first_row;
-            u->rows = part.rows;
-            u->shape = part.shape;
-            u->p_rows = u->p = wi_update_parameters(u);
-            u->g = rows_of(whole, u, whole->g);
-            const wi_rows by_row = {
-                rows_of(whole, u, whole->by_row.factor), rows_of(whole, u, whole->by_row.decay)};
-            set_rows(s, u, &by_row);
+            next = stays ? end : end_of_part(s, first, end, false);
+            begin_part(s, whole, add_range(s, first, next - first));
         }
     }
-    wi_release(allocator, wholes);
-    return s->ranges ? WEFT_OK : WEFT_ERROR_MEMORY;
+    wi_release(graph->context->allocator, wholes);
+    return WEFT_OK;
 }
 
 /* PyTorch's clip_grad_norm_ over all ranges of the step. The norm is a separate launch, which stores the factor. */

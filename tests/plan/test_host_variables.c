@@ -2,11 +2,12 @@
  * accesses. No bit of a result changes. */
 #include "support/fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 3, TOKENS = 8, WIDTH = 32, LAYERS = 4, CLASSES = 10, WORDS = 48, STEPS = 4 };
+enum { BATCH = 3, TOKENS = 8, WIDTH = 32, LAYERS = 4, CLASSES = 10, WORDS = 48, STEPS = 3 };
 
 /* ---- a transformer ---- */
 
@@ -23,6 +24,8 @@ static weft_tensor *block(weft_tensor *x) {
     return weft_add(x, weft_dropout(weft_linear(h, WIDTH), 0.1f));
 }
 
+static bool sparse; /* the table of the embedding is updated by rows */
+
 static network network_in(size_t limit) {
     network n = {.context = test_context_open(
                      (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = limit})};
@@ -30,6 +33,7 @@ static network network_in(size_t limit) {
     n.x = weft_input(n.graph, "x", WEFT_I32, TOKENS);
     n.label = weft_input(n.graph, "label", WEFT_I32);
     weft_tensor *h = weft_embedding_layer(n.x, WORDS, WIDTH, NULL);
+    if (sparse) assert_weft_ok(weft_sparse_updates(n.graph, "*", true));
     for (int i = 0; i < LAYERS; i++) h = block(h);
     n.logits = weft_linear(weft_flatten(h), CLASSES);
     n.loss = weft_cross_entropy(n.logits, n.label);
@@ -101,6 +105,10 @@ typedef struct results {
     weft_plan_info info;
 } results;
 
+static void results_end(results *r) {
+    free(r->variables);
+}
+
 static results train(const weft_optimizer *rule, size_t limit) {
     results r = {0};
     network n = network_in(limit);
@@ -115,32 +123,163 @@ static results train(const weft_optimizer *rule, size_t limit) {
     return r;
 }
 
-static void check_limit(const weft_optimizer *rule, size_t part) {
-    results whole = train(rule, 0);
-    const size_t limit = whole.info.variable_bytes / part;
-    results limited = train(rule, limit);
-    printf("  limit %zu of %zu, peak %zu, host %zu, loaded %zu, whole plan %zu, steps %zu, again %zu\n",
-        limit, whole.info.variable_bytes, limited.peak, limited.info.host_bytes, limited.info.loaded_bytes,
-        whole.info.total_bytes, limited.info.steps, limited.info.rematerialised_steps);
-    assert_true(limited.peak <= limit);
-    assert_memory_equal(limited.losses, whole.losses, sizeof whole.losses);
-    assert_int_equal(limited.bytes, whole.bytes);
-    assert_memory_equal(limited.variables, whole.variables, whole.bytes);
-    free(whole.variables);
-    free(limited.variables);
+static void assert_same(const results *one, const results *other) {
+    assert_memory_equal(one->losses, other->losses, sizeof one->losses);
+    assert_int_equal(one->bytes, other->bytes);
+    assert_memory_equal(one->variables, other->variables, one->bytes);
 }
 
-static void a_quarter_of_the_variables_suffices(void **state) {
+/* Trains under a limit of so many percent of the parameters' and states' bytes. */
+static void check_percent(const weft_optimizer *rule, size_t percent) {
+    results whole = train(rule, 0);
+    const size_t limit = whole.info.variable_bytes * percent / 100;
+    results limited = train(rule, limit);
+    assert_int_equal(whole.info.host_bytes + whole.info.loaded_bytes, 0);
+    assert_true(limited.info.host_bytes > 0 && limited.info.loaded_bytes > limited.info.host_bytes);
+    assert_int_equal(limited.info.micro_batches, 1);
+    assert_true(limited.peak <= limit);
+    assert_same(&limited, &whole);
+    results_end(&whole);
+    results_end(&limited);
+}
+
+static void a_quarter_suffices_for_adam(void **state) {
     const weft_optimizer rule = weft_adam(0.01f);
     (void)state;
-    check_limit(&rule, 4);
+    check_percent(&rule, 25);
 }
 
-static void clipping(void **state) {
+/* All gradients are stored until their norm is known. */
+static void a_norm_of_all_gradients(void **state) {
     weft_optimizer rule = weft_adamw(0.01f, 0.1f);
-    rule.clip_norm = 0.5f;
     (void)state;
-    check_limit(&rule, 2);
+    rule.clip_norm = 0.5f;
+    check_percent(&rule, 60);
+}
+
+static void groups_and_averages(void **state) {
+    static const weft_parameter_group groups[] = {
+        {.parameters = "*bias", .rate_factor = 2, .weight_decay = 0}};
+    weft_optimizer rule = weft_sgd_momentum(0.05f, 0.9f, 0.01f);
+    (void)state;
+    rule.groups = groups;
+    rule.group_count = 1;
+    rule.average_decay = 0.9f;
+    rule.accumulate = 2;
+    check_percent(&rule, 35);
+}
+
+/* Only the rows that occur are updated, in a table of which most is in host memory. */
+static void rows_of_a_table(void **state) {
+    const weft_optimizer rule = weft_adam(0.01f);
+    (void)state;
+    sparse = true;
+    check_percent(&rule, 35);
+    sparse = false;
+}
+
+/* ---- errors ---- */
+
+static weft_status try_limit(const weft_optimizer *rule, size_t limit, size_t *peak) {
+    network n = network_in(limit);
+    training t;
+    const weft_status status = training_begin(&t, &n, rule);
+    if (status == WEFT_OK) (void)train_step(&t, &n, 0);
+    weft_context_memory(n.context, NULL, peak);
+    weft_plan_release(t.plan);
+    network_end(&n);
+    return status;
+}
+
+static void an_error_names_a_limit_that_suffices(void **state) {
+    const weft_optimizer rule = weft_adam(0.01f);
+    size_t peak, least = 0;
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_MEMORY_LIMIT, try_limit(&rule, 20000, &peak), "host memory", "20000");
+    assert_int_equal(peak, 0);
+    const char *const words = strstr(weft_last_error(), "at least ");
+    assert_true(words && sscanf(words, "at least %zu bytes", &least) == 1);
+    assert_true(least > 20000);
+    assert_weft_ok(try_limit(&rule, least, &peak));
+    assert_true(peak <= least);
+}
+
+/* ---- files, predictions, snapshots ---- */
+
+static void predict(const network *n, float *logits) {
+    weft_plan *plan = NULL;
+    int32_t x[BATCH * TOKENS];
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH, .inference = true};
+    for (int i = 0; i < BATCH * TOKENS; i++) x[i] = i * i % WORDS;
+    assert_weft_ok(weft_plan_create(&plan, &n->logits, 1, &options));
+    for (int run = 0; run < 2; run++)
+        assert_weft_ok(weft_plan_step(plan,
+            (weft_value[]){{n->x, x, sizeof x}, {n->logits, logits, sizeof(float) * BATCH * CLASSES}}, 2));
+    weft_plan_release(plan);
+}
+
+/* Trains, saves a checkpoint after the first step, and predicts. */
+static void train_and_save(size_t limit, const char *path, float *logits, results *r) {
+    const weft_optimizer rule = weft_adam(0.01f);
+    network n = network_in(limit);
+    training t;
+    assert_weft_ok(training_begin(&t, &n, &rule));
+    for (uint64_t i = 0; i < STEPS; i++) {
+        r->losses[i] = train_step(&t, &n, i);
+        if (i == 0) assert_weft_ok(weft_checkpoint_save(n.graph, path, NULL, 0));
+    }
+    weft_plan_release(t.plan); /* plans that live together share the limit */
+    predict(&n, logits);
+    r->variables = read_variables(&n, &r->bytes);
+    network_end(&n);
+}
+
+/* Continues after the first step. The checkpoint is loaded before the plan exists, the parameters wherever they have room. */
+static void resume(size_t limit, const char *path, float *logits, results *r) {
+    const weft_optimizer rule = weft_adam(0.01f);
+    network n = network_in(limit);
+    weft_tensor *updates[8];
+    size_t count;
+    training t = {.count = 1};
+    weft_snapshot *snapshot = NULL;
+    assert_weft_ok(weft_minimize(n.loss, &rule, updates, 7, &count));
+    assert_weft_ok(weft_checkpoint_load(n.graph, path, NULL, 0));
+    t.outputs[0] = n.loss;
+    for (size_t i = 0; i < count; i++) t.outputs[t.count++] = updates[i];
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    assert_weft_ok(weft_plan_create(&t.plan, t.outputs, t.count, &options));
+    assert_weft_ok(weft_snapshot_create(&snapshot, n.graph));
+    for (uint64_t i = 1; i < STEPS; i++) {
+        if (i == 1) assert_weft_ok(weft_snapshot_take(snapshot));
+        r->losses[i] = train_step(&t, &n, i);
+        if (i != 1) continue;
+        assert_weft_ok(weft_snapshot_restore(snapshot));
+        assert_true(train_step(&t, &n, i) == r->losses[i]);
+    }
+    weft_snapshot_release(snapshot);
+    weft_plan_release(t.plan);
+    predict(&n, logits);
+    r->variables = read_variables(&n, &r->bytes);
+    network_end(&n);
+}
+
+static void files_and_predictions(void **state) {
+    float whole_logits[BATCH * CLASSES], logits[BATCH * CLASSES];
+    results whole = {0};
+    (void)state;
+    train_and_save(0, test_path("whole"), whole_logits, &whole);
+    results saved = {0}, resumed = {0};
+    train_and_save(whole.bytes / 4, test_path("limited"), logits, &saved);
+    assert_memory_equal(logits, whole_logits, sizeof logits);
+    assert_same(&saved, &whole);
+    /* With this limit the parameters have room on the device, until the plan moves them. */
+    resume(whole.bytes / 2, test_path("limited"), logits, &resumed);
+    assert_memory_equal(logits, whole_logits, sizeof logits);
+    resumed.losses[0] = whole.losses[0];
+    assert_same(&resumed, &whole);
+    results_end(&saved);
+    results_end(&resumed);
+    results_end(&whole);
 }
 
 /* ---- a network of large values and few parameters ---- */
@@ -154,39 +293,34 @@ static weft_tensor *tower_loss(weft_graph *graph) {
     return weft_cross_entropy(weft_linear(weft_flatten(h), CLASSES), label);
 }
 
-typedef struct tower_results {
-    float losses[STEPS];
-    size_t peak, least;
-    weft_plan_info info;
-} tower_results;
-
-static tower_results train_tower(size_t limit) {
-    tower_results r = {0};
-    weft_graph *graph;
-    weft_context *const context =
-        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = limit});
-    assert_weft_ok(weft_graph_create(&graph, context));
-    weft_tensor *outputs[4] = {tower_loss(graph)};
-    size_t updates;
-    const weft_optimizer rule = weft_sgd(0.1f);
-    assert_weft_ok(weft_minimize(outputs[0], &rule, outputs + 1, 3, &updates));
-    weft_plan *plan = NULL;
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = EXAMPLES};
-    const weft_status status = weft_plan_create(&plan, outputs, 1 + updates, &options);
-    if (status != WEFT_OK) {
-        printf("%s\n", weft_last_error());
-    }
-    for (uint64_t step = 0; plan && step < STEPS; step++) {
-        static float x[EXAMPLES * SIDE * SIDE];
-        int32_t label[EXAMPLES];
+static void train_tower(const weft_graph *graph, weft_plan *plan, weft_tensor *loss, results *r) {
+    static float x[EXAMPLES * SIDE * SIDE];
+    int32_t label[EXAMPLES];
+    for (uint64_t step = 0; step < STEPS; step++) {
         test_random random = test_random_named("tower", step);
         for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)test_random_between(&random, -1, 1);
         for (size_t i = 0; i < EXAMPLES; i++) label[i] = (int32_t)test_random_below(&random, CLASSES);
         assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(weft_graph_find_input(graph, "x"), x),
                                                 WEFT_VALUE(weft_graph_find_input(graph, "label"), label),
-                                                WEFT_VALUE(outputs[0], r.losses[step]))));
+                                                WEFT_VALUE(loss, r->losses[step]))));
     }
-    if (plan) assert_weft_ok(weft_plan_get_info(plan, &r.info));
+}
+
+static results tower(size_t limit) {
+    results r = {0};
+    weft_graph *graph;
+    weft_plan *plan = NULL;
+    size_t updates;
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = limit});
+    assert_weft_ok(weft_graph_create(&graph, context));
+    weft_tensor *outputs[4] = {tower_loss(graph)};
+    const weft_optimizer rule = weft_sgd(0.1f);
+    assert_weft_ok(weft_minimize(outputs[0], &rule, outputs + 1, 3, &updates));
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = EXAMPLES};
+    assert_weft_ok(weft_plan_create(&plan, outputs, 1 + updates, &options));
+    train_tower(graph, plan, outputs[0], &r);
+    assert_weft_ok(weft_plan_get_info(plan, &r.info));
     weft_context_memory(context, NULL, &r.peak);
     weft_plan_release(plan);
     weft_graph_release(graph);
@@ -194,24 +328,28 @@ static tower_results train_tower(size_t limit) {
     return r;
 }
 
-static void micro_batches(void **state) {
+static void micro_batches_follow_recomputation(void **state) {
     (void)state;
-    tower_results whole = train_tower(0);
-    printf("whole %zu io %zu vars %zu\n", whole.info.total_bytes, whole.info.io_bytes,
-        whole.info.variable_bytes);
-    for (int p = 60; p > 0; p -= 10) {
-        tower_results r = train_tower(whole.info.total_bytes * (size_t)p / 100);
-        printf("%d%%: peak %zu total %zu micro %lld host %zu again %zu steps %zu  %g %g\n", p, r.peak,
-            r.info.total_bytes, (long long)r.info.micro_batches, r.info.host_bytes,
-            r.info.rematerialised_steps, r.info.steps, (double)whole.losses[3], (double)r.losses[3]);
-    }
+    const results whole = tower(0), light = tower(whole.info.total_bytes * 85 / 100);
+    assert_int_equal(light.info.micro_batches, 1);
+    assert_memory_equal(light.losses, whole.losses, sizeof whole.losses);
+    const size_t limit = whole.info.total_bytes * 45 / 100;
+    const results divided = tower(limit);
+    assert_true(divided.info.micro_batches > 1 && divided.info.host_bytes == 0);
+    assert_true(divided.peak <= limit);
+    for (int i = 0; i < STEPS; i++)
+        assert_true(fabsf(divided.losses[i] - whole.losses[i]) <= 1e-5f * whole.losses[i]);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quarter_of_the_variables_suffices),
-        cmocka_unit_test(clipping),
-        cmocka_unit_test(micro_batches),
+        cmocka_unit_test(a_quarter_suffices_for_adam),
+        cmocka_unit_test(a_norm_of_all_gradients),
+        cmocka_unit_test(groups_and_averages),
+        cmocka_unit_test(rows_of_a_table),
+        cmocka_unit_test(an_error_names_a_limit_that_suffices),
+        cmocka_unit_test(files_and_predictions),
+        cmocka_unit_test(micro_batches_follow_recomputation),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
