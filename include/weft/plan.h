@@ -140,6 +140,9 @@ typedef struct weft_plan_info {
     /* The number of ranges of examples that are computed one after the other, because a tensor of the whole batch is
      * larger than the device's largest buffer; 1: the whole batch at once. */
     int64_t micro_batches;
+    /* Parameters and states in host memory, because the context's memory limit has no room for them (memory_limit in
+     * device.h): their bytes, of variable_bytes, and the bytes that a run copies to the device and back. */
+    size_t host_bytes, loaded_bytes;
 } weft_plan_info;
 /* Fills *info. All figures are known before the first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

@@ -26,6 +26,10 @@ weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *w
         pool->limit);
 }
 
+size_t wi_buffer_limit(const wi_device *device) {
+    return device->buffers->limit;
+}
+
 size_t wi_buffer_available(const wi_device *device) {
     const wi_buffer_pool *const pool = device->buffers;
     const size_t in_use = atomic_load(&pool->held) - pool->bytes;
@@ -96,21 +100,21 @@ static cl_mem create_in_large_pages(const wi_device *device, size_t bytes) {
 /* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL, which not every cl_ext.h has. */
 #define UNRESTRICTED_SIZE ((cl_mem_flags)1 << 23)
 
-static cl_mem_flags flags_of(const wi_device *device, size_t bytes) {
+static cl_mem_flags flags_of(const wi_device *device, size_t bytes, bool on_host) {
     const bool needs_flag =
         (device->caps.quirks & WI_QUIRK_LARGE_FLAG) && bytes > device->caps.largest_allocation;
-    return CL_MEM_READ_WRITE | (needs_flag ? UNRESTRICTED_SIZE : 0);
+    return CL_MEM_READ_WRITE | (needs_flag ? UNRESTRICTED_SIZE : 0) | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
 }
 
 /* Drivers limit what they allocate to the device's memory, but do not count pages that Weft maps; these are therefore
  * limited here. */
-static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error) {
+static cl_mem create_memory(const wi_device *device, size_t bytes, bool on_host, cl_int *error) {
     const wi_capabilities *const caps = &device->caps;
     const bool is_ours = (caps->type & CL_DEVICE_TYPE_CPU) && bytes >= LEAST_IN_LARGE_PAGES &&
                          atomic_load(&device->buffers->held) + bytes <= caps->global_memory;
     cl_mem memory = is_ours ? create_in_large_pages(device, bytes) : NULL;
     *error = CL_SUCCESS;
-    return memory ? memory : clCreateBuffer(device->cl, flags_of(device, bytes), bytes, NULL, error);
+    return memory ? memory : clCreateBuffer(device->cl, flags_of(device, bytes, on_host), bytes, NULL, error);
 }
 
 /* waste: the most bytes by which a pooled buffer may be larger than asked for. */
@@ -124,10 +128,10 @@ static weft_status create(wi_buffer *buffer, wi_device *device, size_t bytes, si
     WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer"));
     if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) wi_buffer_pool_empty(pool);
     cl_int error = CL_SUCCESS;
-    cl_mem memory = create_memory(device, bytes, &error);
+    cl_mem memory = create_memory(device, bytes, false, &error);
     if (error != CL_SUCCESS && pool->count > 0) {
         wi_buffer_pool_empty(pool);
-        memory = create_memory(device, bytes, &error);
+        memory = create_memory(device, bytes, false, &error);
     }
     if (error != CL_SUCCESS) return fail_create(pool, bytes, error);
     *buffer = (wi_buffer){.memory = memory, .bytes = bytes, .capacity = bytes};
@@ -139,6 +143,17 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     return create(buffer, device, bytes, 0);
 }
 
+weft_status wi_buffer_create_on_host(wi_buffer *buffer, wi_device *device, size_t bytes) {
+    cl_int error = CL_SUCCESS;
+    *buffer = (wi_buffer){0};
+    WI_TRY(wi_process_check_driver());
+    WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer in host memory"));
+    cl_mem const memory = create_memory(device, bytes, true, &error);
+    if (error != CL_SUCCESS) return fail_create(device->buffers, bytes, error);
+    *buffer = (wi_buffer){.memory = memory, .bytes = bytes, .on_host = true};
+    return WEFT_OK;
+}
+
 weft_status wi_buffer_create_for_plan(
     wi_buffer *buffer, wi_device *device, size_t bytes, wi_plan_share *plan) {
     WI_TRY(create(buffer, device, bytes, wi_buffer_pool_allowed_waste(device->buffers, plan, bytes)));
@@ -148,7 +163,10 @@ weft_status wi_buffer_create_for_plan(
 
 void wi_buffer_release(wi_buffer *buffer, wi_device *device) {
     if (!buffer->memory) return;
-    wi_buffer_pool_add(device->buffers, buffer);
+    if (buffer->on_host)
+        clReleaseMemObject(buffer->memory);
+    else
+        wi_buffer_pool_add(device->buffers, buffer);
     *buffer = (wi_buffer){0};
 }
 

@@ -14,12 +14,15 @@ typedef struct wi_buffer {
     cl_mem memory;
     size_t bytes; /* as requested */
     size_t capacity;
+    bool on_host; /* in host memory, which neither the limit nor the pool counts */
 } wi_buffer;
 
 /* Creates a buffer of `bytes` bytes, which the caller releases. Errors: WEFT_ERROR_ARGUMENT (0 bytes),
  * WEFT_ERROR_MEMORY_LIMIT (the message has the requested and used bytes and the limit), WEFT_ERROR_DEVICE_MEMORY,
  * WEFT_ERROR_OPENCL, WEFT_ERROR_STATE. */
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes);
+/* Creates a buffer in memory of the host, from and to which the device's queue copies. */
+weft_status wi_buffer_create_on_host(wi_buffer *buffer, wi_device *device, size_t bytes);
 void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* no effect on a zeroed buffer */
 
 /* The device memory of one living plan; from it the pool computes how many unused bytes it may keep. */
@@ -38,6 +41,8 @@ void wi_plan_share_end(wi_plan_share *share, wi_device *device, bool remember);
 
 /* WEFT_ERROR_MEMORY_LIMIT if `bytes` more would exceed the limit; allocates nothing. `what` begins the message. */
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what);
+/* The bytes of the limit; 0: none. */
+size_t wi_buffer_limit(const wi_device *device);
 /* The bytes that the limit still allows; SIZE_MAX if there is no limit. */
 size_t wi_buffer_available(const wi_device *device);
 /* The largest size of one buffer, in bytes. */

@@ -97,6 +97,13 @@ void weft_snapshot_release(weft_snapshot *snapshot) {
     weft_graph_release(graph);
 }
 
+/* In host memory if the memory limit has no room. */
+static weft_status create_copy(const weft_graph *graph, size_t bytes, wi_buffer *buffer) {
+    wi_device *const device = wi_context_device(graph->context);
+    const bool on_host = bytes > wi_buffer_available(device);
+    return (on_host ? wi_buffer_create_on_host : wi_buffer_create)(buffer, device, bytes);
+}
+
 /* Creates the block on the device if necessary, so that no more parameters are added to it. */
 static weft_status take_block(weft_snapshot *snapshot, size_t index) {
     const weft_graph *const graph = snapshot->graph;
@@ -106,8 +113,7 @@ static weft_status take_block(weft_snapshot *snapshot, size_t index) {
         WI_TRY(wi_grow(graph->context->allocator, (void **)&snapshot->blocks, &snapshot->block_capacity,
             index + 1, sizeof *snapshot->blocks));
         snapshot->blocks[snapshot->block_count++] = (wi_buffer){0};
-        if (bytes)
-            WI_TRY(wi_buffer_create(&snapshot->blocks[index], wi_context_device(graph->context), bytes));
+        if (bytes) WI_TRY(create_copy(graph, bytes, &snapshot->blocks[index]));
     }
     if (bytes == 0) return WEFT_OK;
     return copy(graph, graph->blocks[index].buffer.memory, 0, snapshot->blocks[index].memory, 0, bytes);

@@ -2,6 +2,8 @@
 #include "base/pattern.h"
 #include "base/process.h"
 #include "cl/context.h"
+#include "cl/device_copy.h"
+#include "cl/launch.h"
 #include "graph/initial.h"
 #include "graph/variable_names.h"
 #include <stdio.h>
@@ -43,6 +45,13 @@ size_t wi_graph_variable_bytes(const weft_graph *graph) {
     return bytes;
 }
 
+size_t wi_graph_host_bytes(const weft_graph *graph) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < graph->block_count; i++)
+        if (graph->blocks[i].buffer.on_host) bytes += graph->blocks[i].bytes;
+    return bytes;
+}
+
 /* ---- initial content ---- */
 
 static void forget_data(weft_graph *graph, size_t block) {
@@ -73,10 +82,20 @@ static weft_status check_size(const weft_graph *graph, size_t block) {
     return WEFT_OK;
 }
 
-static weft_status create_buffers(weft_graph *graph, size_t first) {
+/* A block for which the memory limit has no room is created in host memory. The plan that needs it on the device has checked
+ * the limit before. */
+static bool belongs_on_host(const weft_graph *graph, size_t first, bool on_host) {
+    return on_host ||
+           wi_graph_block_bytes(graph, first) > wi_buffer_available(wi_context_device(graph->context));
+}
+
+static weft_status create_buffers(weft_graph *graph, size_t first, bool on_host) {
     wi_device *const device = wi_context_device(graph->context);
-    for (size_t i = first; i < first + graph->blocks[first].pieces; i++)
-        WI_TRY(wi_buffer_create(&graph->blocks[i].buffer, device, graph->blocks[i].bytes));
+    const bool host = belongs_on_host(graph, first, on_host);
+    for (size_t i = first; i < first + graph->blocks[first].pieces; i++) {
+        wi_block *const block = &graph->blocks[i];
+        WI_TRY((host ? wi_buffer_create_on_host : wi_buffer_create)(&block->buffer, device, block->bytes));
+    }
     return WEFT_OK;
 }
 
@@ -92,12 +111,12 @@ static weft_status write_block(
     return WEFT_OK;
 }
 
-static weft_status fill_at_once(weft_graph *graph, size_t first) {
+static weft_status fill_at_once(weft_graph *graph, size_t first, bool on_host) {
     const size_t bytes = wi_graph_block_bytes(graph, first);
     char *const content = wi_allocate(graph->context->allocator, bytes);
     if (!content) return WEFT_ERROR_MEMORY;
     weft_status status = make_content(graph, first, content);
-    if (status == WEFT_OK) status = create_buffers(graph, first);
+    if (status == WEFT_OK) status = create_buffers(graph, first, on_host);
     if (status == WEFT_OK) status = write_block(graph, first, 0, content, bytes);
     wi_release(graph->context->allocator, content);
     if (status == WEFT_OK) forget_data(graph, first);
@@ -127,8 +146,8 @@ static weft_status fill_variable(weft_graph *graph, wi_variable *variable) {
 
 /* Fills the block variable by variable, so that the weights of a large network are not in host memory twice. After an
  * error, the variables that were written have lost their data, so that the graph keeps the error. */
-static weft_status fill_one_by_one(weft_graph *graph, size_t first) {
-    WI_TRY(create_buffers(graph, first));
+static weft_status fill_one_by_one(weft_graph *graph, size_t first, bool on_host) {
+    WI_TRY(create_buffers(graph, first, on_host));
     for (size_t i = 0; i < graph->variable_count; i++) {
         if (graph->variables[i]->block != first) continue;
         const weft_status status = fill_variable(graph, graph->variables[i]);
@@ -139,18 +158,43 @@ static weft_status fill_one_by_one(weft_graph *graph, size_t first) {
     return WEFT_OK;
 }
 
-weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
+static weft_status make_ready(weft_graph *graph, size_t index, bool on_host) {
     const size_t first = graph->blocks[index].first;
     const wi_block *const block = &graph->blocks[first];
     if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
     WI_TRY(wi_process_check_driver()); /* before the initial values are computed */
     WI_TRY(check_size(graph, first));
     const weft_status status = wi_graph_block_bytes(graph, first) < LARGE_BLOCK
-                                   ? fill_at_once(graph, first)
-                                   : fill_one_by_one(graph, first);
+                                   ? fill_at_once(graph, first, on_host)
+                                   : fill_one_by_one(graph, first, on_host);
     for (size_t i = first; i < first + block->pieces && status != WEFT_OK; i++)
         wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(graph->context));
     return status;
+}
+
+weft_status wi_graph_block_ready(weft_graph *graph, size_t block) {
+    return make_ready(graph, block, false);
+}
+
+static weft_status move_to_host(weft_graph *graph, wi_block *block) {
+    wi_device *const device = wi_context_device(graph->context);
+    wi_buffer moved;
+    if (block->buffer.on_host || block->bytes == 0) return WEFT_OK;
+    WI_TRY(wi_buffer_create_on_host(&moved, device, block->bytes));
+    weft_status status = wi_device_copy(&(wi_device_range){device, moved.memory, 0},
+        &(wi_device_range){device, block->buffer.memory, 0}, block->bytes, NULL);
+    if (status == WEFT_OK) status = wi_queue_finish(device);
+    wi_buffer_release(status == WEFT_OK ? &block->buffer : &moved, device);
+    if (status == WEFT_OK) block->buffer = moved;
+    return status;
+}
+
+weft_status wi_graph_block_to_host(weft_graph *graph, size_t block) {
+    const size_t first = graph->blocks[block].first;
+    WI_TRY(make_ready(graph, first, true));
+    for (size_t i = first; i < first + graph->blocks[first].pieces; i++)
+        WI_TRY(move_to_host(graph, &graph->blocks[i]));
+    return WEFT_OK;
 }
 
 void wi_graph_block_written(weft_graph *graph, size_t block) {

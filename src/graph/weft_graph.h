@@ -20,6 +20,7 @@ typedef struct wi_block {
     uint64_t writes; /* how often the block was written since its creation */
     size_t first;  /* the number of the first piece of the variable, or of this block if it is not a piece */
     size_t pieces; /* of the first piece: the number of pieces; otherwise 1 */
+    size_t users;  /* plans whose kernels read or write the buffer, which therefore stays where it is */
     wi_block_copies *copies; /* on further devices; NULL: none */
 } wi_block;
 
@@ -233,6 +234,8 @@ size_t wi_graph_block_bytes(const weft_graph *graph, size_t block);
 /* Creates and fills the memory of the block, unless that has already happened. If the block is a piece of a variable,
  * does so for all pieces of the variable. */
 weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
+/* Keeps the block, and all pieces of its variable, in host memory from now on (arrange/loads.h). No plan uses the blocks. */
+weft_status wi_graph_block_to_host(weft_graph *graph, size_t block);
 /* Must be called by everything that writes to the memory of a block, or to any piece if the block is the first one: plans then
  * compute again the values that they have computed from this memory. */
 void wi_graph_block_written(weft_graph *graph, size_t block);
@@ -247,6 +250,7 @@ wi_block_range wi_graph_block_range(const weft_graph *graph, size_t block, size_
 weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes);
 weft_status wi_variable_write(const weft_tensor *variable, size_t offset, const void *data, size_t bytes);
 size_t wi_graph_variable_bytes(const weft_graph *graph);
+size_t wi_graph_host_bytes(const weft_graph *graph); /* of the blocks in host memory */
 
 /* ---- values that live as long as the graph, such as plans for inference ---- */
 weft_status wi_graph_attach(weft_graph *graph, const char *key, void *value, void (*release)(void *value));

@@ -208,6 +208,7 @@ typedef struct step {
     wi_divided_update *divided;
     wi_update *ranges;
     size_t count;
+    int64_t most_rows; /* a range with more rows is split; INT64_MAX: no range is */
 } step;
 
 wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter) {
@@ -244,19 +245,38 @@ static void set_rows(const step *s, wi_update *u, const wi_rows *by_row) {
     u->decay = by_row->decay;
 }
 
+/* Rows of a tensor (rows of `whole`, ...); a tensor of rank 0 holds for all rows. */
+static weft_tensor *rows_of(const wi_update *whole, const wi_update *part, weft_tensor *x) {
+    if (!x || x->shape.rank == 0 || part->rows == whole->rows) return x;
+    return wi_slice_dims(x, 0, part->first_row - whole->first_row, part->rows, 1);
+}
+
+/* The end of the part of a range that begins with the parameter `first`. A large parameter is a part (may_be_large: if one can be). */
+static size_t end_of_part(const step *s, size_t first, size_t end, bool may_be_large) {
+    const weft_graph *const graph = s->optimizer->graph;
+    int64_t rows = 0;
+    size_t next = first;
+    for (; next < end && rows < s->most_rows; next++) {
+        const bool large = may_be_large && is_large(weft_graph_parameter(graph, next), s->gradients[next]);
+        if (large) return next > first ? next : next + 1;
+        rows += wi_row_count(weft_graph_parameter(graph, next));
+    }
+    return next;
+}
+
 /* Divides the last range so that each large parameter is a separate range. */
-static void split_range(step *s) {
+static void split_range(step *s, bool may_be_large) {
     const wi_update whole = s->ranges[--s->count];
     const size_t end = whole.first + whole.length;
     for (size_t first = whole.first, next; first < end; first = next) {
         weft_tensor *const parameter = weft_graph_parameter(whole.graph, first);
-        const bool large = is_large(parameter, s->gradients[first]);
-        for (next = first + 1; next < end && !large; next++)
-            if (is_large(weft_graph_parameter(whole.graph, next), s->gradients[next])) break;
+        next = end_of_part(s, first, end, may_be_large);
         wi_update *const u = add_range(s, first, next - first);
-        u->large = large;
-        if (large) u->shape = parameter->shape;
-        set_rows(s, u, &whole.by_row);
+        const wi_rows by_row = {
+            rows_of(&whole, u, whole.by_row.factor), rows_of(&whole, u, whole.by_row.decay)};
+        u->large = may_be_large && is_large(parameter, s->gradients[first]);
+        if (u->large) u->shape = parameter->shape;
+        set_rows(s, u, &by_row);
     }
 }
 
@@ -269,6 +289,21 @@ static bool any_large(const wi_update *u, weft_tensor *const *gradients) {
 static bool is_by_rows(const weft_graph *graph, size_t parameter) {
     const wi_variable *const variable = weft_graph_parameter(graph, parameter)->variable;
     return variable->sparse;
+}
+
+/* If the parameters, their gradients and the states may exceed the memory limit, the optimizer updates a few of them after another: a plan
+ * can then keep them in host memory (plan/arrange/loads.h). LAMB needs norms of whole parameters. */
+static int64_t find_most_rows(const step *s) {
+    enum { PARTS = 32 };
+    const weft_graph *const graph = s->optimizer->graph;
+    const size_t limit = wi_buffer_limit(wi_context_device(graph->context));
+    const weft_optimizer *const rule = &s->optimizer->rule;
+    size_t bytes = 0;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        bytes += weft_graph_parameter(graph, i)->variable->bytes;
+    if (limit == 0 || s->divided || rule->kind == WEFT_LAMB) return INT64_MAX;
+    if (bytes <= limit / (wi_optimizer_writes(rule) + 1)) return INT64_MAX;
+    return (int64_t)(bytes / PARTS / WI_FLAT_ROW_BYTES) + 1;
 }
 
 static weft_status find_ranges(step *s) {
@@ -288,10 +323,51 @@ static weft_status find_ranges(step *s) {
         if (by_rows)
             set_rows(s, u, &u->by_row);
         else if (!u->divided && is_elementwise(u) && any_large(u, s->gradients))
-            split_range(s);
+            split_range(s, true);
+        else if (u->rows > s->most_rows && !(u->optimizer->clip_norm > 0))
+            split_range(s, is_elementwise(u));
         else
             set_rows(s, u, &u->by_row);
     }
+    return WEFT_OK;
+}
+
+/* Makes *part, whose parameters are set, a part of a range whose gradient is computed. */
+static void begin_part(const step *s, const wi_update *whole, wi_update *part) {
+    const wi_update own = *part;
+    *part = *whole;
+    if (own.rows == whole->rows) return;
+    part->first = own.first;
+    part->length = own.length;
+    part->first_row = own.first_row;
+    part->rows = own.rows;
+    part->shape = own.shape;
+    part->p_rows = part->p = wi_update_parameters(part);
+    part->g = rows_of(whole, part, whole->g);
+    set_rows(s, part,
+        &(wi_rows){rows_of(whole, part, whole->by_row.factor), rows_of(whole, part, whole->by_row.decay)});
+}
+
+/* Divides the ranges whose gradients are computed, without changing the order of the sum for a norm over them. */
+static weft_status split_begun(step *s) {
+    const weft_graph *const graph = s->optimizer->graph;
+    wi_update *const wholes = s->ranges;
+    const size_t count = s->count;
+    wi_update *const parts =
+        wi_allocate_array(graph->context->allocator, weft_graph_parameter_count(graph), sizeof *parts);
+    if (!parts) return WEFT_ERROR_MEMORY;
+    s->ranges = parts;
+    s->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const wi_update *const whole = &wholes[i];
+        const size_t end = whole->first + whole->length;
+        const bool stays = whole->by_rows || whole->rows <= s->most_rows;
+        for (size_t first = whole->first, next; first < end; first = next) {
+            next = stays ? end : end_of_part(s, first, end, false);
+            begin_part(s, whole, add_range(s, first, next - first));
+        }
+    }
+    wi_release(graph->context->allocator, wholes);
     return WEFT_OK;
 }
 
@@ -306,6 +382,7 @@ static weft_status clip_norm(step *s) {
     weft_tensor *const most = weft_number(norm, (double)s->optimizer->rule.clip_norm);
     weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
+    if (!s->divided && s->optimizer->rule.accumulate <= 1) WI_TRY(split_begun(s));
     for (size_t i = 0; i < s->count; i++) {
         WI_TRY(take_part(&s->ranges[i]));
         s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
@@ -395,9 +472,13 @@ weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *
     const size_t count = weft_graph_parameter_count(optimizer->graph);
     weft_status status = WEFT_ERROR_MEMORY;
     weft_tensor **const parts = wi_allocate_array(allocator, count, sizeof *parts);
-    step s = {
-        optimizer, gradients, counts, divided, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
+    step s = {.optimizer = optimizer,
+        .gradients = gradients,
+        .counts = counts,
+        .divided = divided,
+        .ranges = wi_allocate_array(allocator, count, sizeof(wi_update))};
     if (!parts || !s.ranges) goto done;
+    s.most_rows = find_most_rows(&s);
     WI_TRY_DONE(find_ranges(&s));
     WI_TRY_DONE(make_values(&s));
     status = make_assignments(&s, parts, assignments);

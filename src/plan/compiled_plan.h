@@ -1,6 +1,7 @@
 /* A plan: the results of all passes (request.h lists them), and what a run needs.
  *
  *   plan.c           creation by the passes in order, and release; create.c: the public call, and weft_assign_after
+ *   fit.c            repeats the passes until the plan fits in the device's buffers and memory limits
  *   plan_kernels.c   creates the launches
  *   run.c            a run enqueues all launches; queues.c, wait.c: wait for the launches
  *   early_reads.c    reads outputs while the run goes on
@@ -54,6 +55,8 @@ weft_status wi_plan_create_unowned(
 /* Creates a plan on several devices; NULL: on the context's first device. The public functions do not offer this. */
 weft_status wi_plan_create_on(weft_plan **plan, weft_tensor *const *outputs, size_t count,
     const weft_plan_options *options, const wi_plan_devices *devices);
+/* Runs the passes up to the placement. limit: of the plan's bytes; 0: none (fit.c). */
+weft_status wi_plan_fit(weft_plan *plan, size_t limit);
 /* Creates the launches unless they exist. May be called again after an error. */
 weft_status wi_plan_compile(weft_plan *plan);
 

@@ -6,9 +6,6 @@
 #include "base/process.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
-#include "plan/group/conflicts.h"
-#include "plan/improve/improve.h"
-#include "plan/select/micro_batches.h"
 #include "plan/verify/verify.h"
 #include <stdio.h>
 #include <string.h>
@@ -29,33 +26,6 @@ static void plan_destroy(weft_plan *plan) {
 }
 
 /* ---- the passes ---- */
-
-/* Bytes that the context's limit leaves for the plan after memory for variables that no earlier plan needed; 0: no limit. Plans on several
- * devices do not run steps again to save memory; plan_memory.c only checks the limit of each device. */
-static size_t left_of_context(const weft_plan *plan) {
-    if (plan->request.devices.count > 1) return 0;
-    const size_t left = wi_buffer_available(plan->request.devices.of[0]);
-    const size_t missing = wi_missing_bytes(&plan->partition);
-    return left == SIZE_MAX ? 0 : left > missing ? left - missing : 1;
-}
-
-/* Reports which limit is smaller than the least memory that the plan can have. */
-static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
-    if (limit && least > limit)
-        WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
-            "plan: needs at least %zu bytes (%zu of them for inputs), but memory_limit is %zu; without "
-            "rematerialisation the plan needs %zu bytes",
-            least, plan->placement.io_bytes, limit, plan->placement.arena_bytes + plan->placement.io_bytes);
-    return wi_buffer_check_limit(plan->request.devices.of[0], least + wi_missing_bytes(&plan->partition),
-        "plan, with as few stored values as possible,");
-}
-
-static weft_status materialise(weft_plan *plan, size_t limit) {
-    size_t least = 0, both = left_of_context(plan);
-    if (limit && (both == 0 || limit < both)) both = limit;
-    WI_TRY(wi_plan_materialise(&plan->schedule, both, &plan->runs, &plan->placement, &least));
-    return least ? refuse(plan, limit, least) : WEFT_OK;
-}
 
 static void sum_up_transfer(weft_plan *plan, const wi_step *step) {
     if (!wi_changes_device(&plan->partition, step)) return;
@@ -97,54 +67,11 @@ static void sum_up(weft_plan *plan) {
     info->io_bytes = plan->placement.io_bytes + plan->memory.spare_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
+    info->host_bytes = wi_graph_host_bytes(plan->request.graph);
+    info->loaded_bytes = plan->runs.loaded_bytes;
     info->total_bytes = info->arena_bytes + info->io_bytes;
     sum_up_steps(plan, info);
     sum_up_rematerialised(&plan->runs, info);
-}
-
-static weft_status improve(wi_partition *partition) {
-    if (partition->request->plain) return WEFT_OK;
-    WI_TRY(wi_compute_segment_sources(partition));
-    return wi_pick_rows(partition);
-}
-
-static weft_status partition(weft_plan *plan) {
-    WI_TRY(wi_plan_order(&plan->request, &plan->order));
-    WI_TRY(wi_plan_end_pass(plan, WI_PASS_REWRITES));
-    WI_TRY(wi_plan_end_pass(plan, WI_PASS_ORDER));
-    WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
-    WI_TRY(improve(&plan->partition));
-    WI_TRY(wi_plan_end_pass(plan, WI_PASS_PARTITION));
-    WI_TRY(wi_check_writers(&plan->partition));
-    return wi_plan_end_pass(plan, WI_PASS_SELECT);
-}
-
-static weft_status generate(weft_plan *plan) {
-    WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
-    WI_TRY(wi_plan_end_pass(plan, WI_PASS_LOOPS));
-    WI_TRY(wi_plan_schedule(&plan->loops, &plan->schedule));
-    return wi_plan_end_pass(plan, WI_PASS_SCHEDULE);
-}
-
-static void forget_steps(weft_plan *plan) {
-    wi_partition_clear(&plan->partition);
-    wi_node_order_clear(&plan->order);
-    plan->partition = (wi_partition){0};
-    plan->order = (wi_node_order){0};
-}
-
-/* Runs the passes up to the schedule. If a node or scratch memory does not fit in a buffer, runs them again with more micro-batches. */
-static weft_status make_steps(weft_plan *plan) {
-    wi_micro_batches m = {.count = 1};
-    for (;;) {
-        plan->request.micro_batches = m.count;
-        plan->request.most_scratch = m.most_scratch;
-        WI_TRY(partition(plan));
-        WI_TRY(generate(plan));
-        WI_TRY(wi_count_micro_batches(&plan->schedule, &m));
-        if (m.enough) return WEFT_OK;
-        forget_steps(plan);
-    }
 }
 
 /* Warns about a plan without parameter updates that nevertheless uses dropout or updates running statistics. */
@@ -165,12 +92,8 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_process_check_driver());
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
-    WI_TRY(make_steps(plan));
+    WI_TRY(wi_plan_fit(plan, options->memory_limit));
     tell_of_training(plan);
-    WI_TRY(wi_plan_code(&plan->schedule, &plan->code));
-    wi_find_fixed(&plan->schedule, &plan->code);
-    WI_TRY(wi_plan_end_pass(plan, WI_PASS_CODE));
-    WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(wi_plan_end_pass(plan, WI_PASS_MATERIALISE));
     WI_TRY(wi_plan_end_pass(plan, WI_PASS_MEMORY));
     WI_TRY(wi_plan_allocate(&plan->placement, options->memory_limit, &plan->memory));

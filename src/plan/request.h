@@ -40,7 +40,9 @@ typedef struct wi_request {
     wi_arena *arena; /* host memory for the results of the passes */
     int64_t batch;
     int64_t micro_batches; /* parts into which large nodes divide the batch; 1: nodes are not divided */
-    size_t most_scratch;   /* the most bytes of a kernel's scratch memory; 0: no limit */
+    size_t
+        most_undivided; /* with micro_batches: nodes of more bytes are divided; 0: those that do not fit in a buffer */
+    size_t most_scratch; /* the most bytes of a kernel's scratch memory; 0: no limit */
     bool inference;
     /* Leaves out all optional optimisations: simplification, maps that join steps or are computed by their readers, rows that are gathered
      * by their readers, results that are written directly into a concatenation, interchanged loops. Tests compare plans with and

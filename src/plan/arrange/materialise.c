@@ -1,9 +1,28 @@
 /* Creates the list of runs of steps, and the instances of storages that they use (contract in materialise.h). */
 #include "plan/arrange/materialise.h"
+#include "plan/arrange/accesses.h"
+#include "plan/arrange/loads.h"
 #include "plan/arrange/rematerialise.h"
 #include <string.h>
 
 /* ---- places of values ---- */
+
+static int find_instance(const wi_run *run, int storage) {
+    for (int i = 0; i < run->instance_count; i++)
+        if (run->instances[i].storage == storage) return run->instances[i].place;
+    return -1;
+}
+
+/* The load that has the bytes of the value. */
+static const wi_load *find_load(const wi_partition *p, const wi_run *run, int value) {
+    const wi_access access = wi_access_of(p, value, false);
+    for (int i = 0; i < run->load_count; i++) {
+        const wi_load *const load = &run->loads[i];
+        const int64_t first = (int64_t)load->first, end = first + (int64_t)load->bytes;
+        if (load->storage == access.storage && first <= access.first && access.end <= end) return load;
+    }
+    return NULL;
+}
 
 int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, size_t *offset) {
     const wi_partition *p = m->schedule->loops->partition;
@@ -11,15 +30,14 @@ int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, si
     size_t bytes = 0;
     int root = own;
     if (offset) *offset = 0;
-    if (run->instance_count == 0) return own;
+    if (run->instance_count + run->load_count == 0) return own;
     for (; p->storages[root].alias >= 0; root = p->storages[root].alias)
         bytes += p->storages[root].alias_offset;
-    for (int i = 0; i < run->instance_count; i++) {
-        if (run->instances[i].storage != root) continue;
-        if (offset) *offset = bytes;
-        return run->instances[i].place;
-    }
-    return own;
+    const wi_load *const load = p->storages[root].on_host ? find_load(p, run, value) : NULL;
+    const int place = load ? load->place : find_instance(run, root);
+    if (place < 0) return own;
+    if (offset) *offset = bytes - (load ? load->first : 0);
+    return place;
 }
 
 /* ---- without a limit: every step runs once ---- */
@@ -31,7 +49,7 @@ weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_material
     if (!m->runs) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < p->step_count; i++) m->runs[i] = (wi_run){.index = (int)i, .step = p->steps[i]};
     m->end.index = (int)p->step_count;
-    return WEFT_OK;
+    return wi_load_runs(m, arena);
 }
 
 /* ---- with a limit: some steps run again ---- */
@@ -130,5 +148,5 @@ weft_status wi_run_swept(const wi_schedule *schedule, const wi_model *model, con
     }
     WI_TRY(write_end(&w));
     add_costs(m);
-    return WEFT_OK;
+    return wi_load_runs(m, arena);
 }

@@ -7,6 +7,8 @@
  *
  *   materialise.c         runs and instances, from a list of replays
  *   memory_limit.c        searches for replays until the placement fits
+ *   accesses.c            the ranges of storages that a step reads and writes
+ *   loads.h               parameters and states in host memory
  *   materialise_inline.c  values that no plan stores (called by the partition, whose steps depend on it) */
 #ifndef WI_MATERIALISE_H
 #define WI_MATERIALISE_H
@@ -24,6 +26,8 @@ typedef struct wi_run {
     bool is_repeated;             /* the step has run before */
     const wi_instance *instances; /* instances that the run reads or writes, apart from first instances */
     int instance_count;
+    const struct wi_load *loads; /* parts of blocks in host memory (loads.h) */
+    int load_count;
 } wi_run;
 
 typedef struct wi_materialised {
@@ -35,6 +39,8 @@ typedef struct wi_materialised {
      * its place; instance i of this list has the place (number of storages) + i. */
     int *instance_of;
     size_t instance_count;
+    size_t load_count;   /* of all runs; the place of load i is (number of storages) + instance_count + i */
+    size_t loaded_bytes; /* copied by all loads, in both directions */
     /* ---- cost of the memory limit ---- */
     size_t again_count;                 /* runs of steps that have run before */
     size_t freed;                       /* bytes that the limit saves */
@@ -52,8 +58,8 @@ weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_material
 weft_status wi_plan_materialise(
     wi_schedule *schedule, size_t limit, wi_materialised *m, struct wi_placement *placement, size_t *least);
 
-/* The place of the value in that run: its storage, or the place of a later instance. *offset (may be NULL): bytes from the beginning of
- * the instance to the value's storage; 0 for a first instance. */
+/* The place of the value in that run: its storage, or the place of a later instance or of a load. *offset (may be NULL): bytes from the
+ * beginning of the place to the value's storage; 0 for a first instance. For a load that begins in the middle of the storage, it wraps around below zero. */
 int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, size_t *offset);
 
 #endif

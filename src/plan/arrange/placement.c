@@ -2,6 +2,7 @@
  * input that the step is the last to read; the largest places get their offsets first. */
 #include "plan/arrange/placement.h"
 #include "cl/buffer.h"
+#include "plan/arrange/loads.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -289,6 +290,15 @@ static int make_scratch(wi_placement *m, int device, size_t bytes, bool keep) {
     return (int)m->place_count++;
 }
 
+/* In the order in which loads have numbers. */
+static void make_loads(wi_placement *m) {
+    for (size_t i = 0; i < m->runs->run_count; i++) {
+        const wi_run *const run = &m->runs->runs[i];
+        for (int k = 0; k < run->load_count; k++)
+            (void)make_scratch(m, run->step->device, run->loads[k].bytes, false);
+    }
+}
+
 static void make_cells(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     size_t bytes[WI_MAX_DEVICES] = {0};
@@ -308,7 +318,8 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
     m->places = wi_arena_take(m->arena,
-        (p->storage_count + runs->instance_count + 2 * runs->run_count + WI_MAX_DEVICES) * sizeof *m->places);
+        (p->storage_count + runs->instance_count + runs->load_count + 2 * runs->run_count + WI_MAX_DEVICES) *
+            sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
@@ -316,6 +327,7 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     m->place_count = p->storage_count;
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
+    make_loads(m);
     make_cells(m, schedule);
     for (size_t i = 0; i < runs->run_count; i++) {
         const int device = runs->runs[i].step->device;

@@ -23,7 +23,7 @@ typedef struct wi_placement {
     const wi_partition *partition;
     const wi_materialised *runs;
     wi_arena *arena;
-    wi_place *places; /* storages of the partition, further instances, then scratch memory */
+    wi_place *places; /* storages of the partition, further instances, loads, then scratch memory */
     size_t place_count;
     int *scratch; /* by run: the place of its scratch memory; -1: none */
     /* By run: the place of scratch memory that a fixed launch fills for all runs of the plan; -1: none. */

@@ -14,6 +14,7 @@
 #ifndef WI_REMATERIALISE_H
 #define WI_REMATERIALISE_H
 
+#include "plan/arrange/accesses.h"
 #include "plan/arrange/materialise.h"
 
 /* Storage `to` may overwrite storage `from`, which the same step is the last to read. */
@@ -94,19 +95,6 @@ typedef struct wi_sweep {
 
 /* ---- the order of the steps ---- */
 
-/* The range of bytes of a storage that contains everything the step reads, or writes, there. */
-typedef struct wi_access {
-    int storage;
-    bool writes;
-    int64_t first, end;
-} wi_access;
-
-typedef struct wi_step_accesses {
-    wi_access *of;
-    int count;
-} wi_step_accesses;
-
-bool wi_accesses_meet(const wi_access *a, const wi_access *b);
 /* Sets `step` of the model's steps. The order is that of the plan, except that a step which frees more memory than it needs runs as soon
  * as its inputs are computed and no other step needs what it overwrites (rematerialise_order.c). */
 weft_status wi_order_steps(wi_model *model, const wi_step_accesses *accesses, wi_arena *arena);

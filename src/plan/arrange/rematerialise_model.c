@@ -1,9 +1,11 @@
 /* Creates the model of a plan (see rematerialise.h): the storages of the arena that each step reads and writes, the steps that must not
  * run again, and the cost of each step. Storages have the partition's numbers; a storage that contains others stands for all of them. */
+#include "cl/opened_device.h"
+#include "plan/arrange/loads.h"
 #include "plan/arrange/placement.h"
 #include "plan/arrange/rematerialise.h"
 
-enum { MOST_PAIRS = 64, MOST_ACCESSES = WI_MAX_OPERANDS + 2 };
+enum { MOST_PAIRS = 64 };
 
 typedef struct builder {
     const wi_schedule *schedule;
@@ -17,37 +19,11 @@ typedef struct builder {
 
 /* ---- reads and writes of a step ---- */
 
-static wi_access access_of(const wi_partition *p, int value, bool writes) {
-    const wi_value *v = &p->values[value];
-    const int64_t size = (int64_t)weft_dtype_size(v->format);
-    wi_access a = {.storage = wi_base_storage(p, value), .writes = writes};
-    a.first = v->layout->offset.actual * size;
-    for (; p->storages[a.storage].alias >= 0; a.storage = p->storages[a.storage].alias)
-        a.first += (int64_t)p->storages[a.storage].alias_offset;
-    a.end = a.first + size;
-    for (int i = 0; i < v->extent->rank; i++) {
-        const int64_t reach = (v->extent->dims[i].actual - 1) * v->layout->strides[i].actual * size;
-        if (reach < 0)
-            a.first += reach;
-        else
-            a.end += reach;
-    }
-    return a;
-}
-
 static weft_status find_accesses(builder *b, int index) {
-    const wi_partition *p = b->partition;
-    const wi_loop *loop = &b->loops->of[index];
-    const wi_step *step = p->steps[index];
-    wi_step_accesses *made = &b->accesses[index];
-    made->of = wi_arena_take(b->arena, MOST_ACCESSES * sizeof *made->of);
+    wi_step_accesses *const made = &b->accesses[index];
+    made->of = wi_arena_take(b->arena, WI_MOST_ACCESSES * sizeof *made->of);
     if (!made->of) return WEFT_ERROR_MEMORY;
-    for (int i = 0; i < loop->operand_count; i++) {
-        const wi_operand *operand = &loop->operands[i];
-        if (operand->value >= 0) made->of[made->count++] = access_of(p, operand->value, operand->is_output);
-    }
-    for (int i = 0; step->kind == WI_STEP_PRODUCT && i < 2; i++)
-        made->of[made->count++] = access_of(p, step->sources[i], false);
+    wi_find_accesses(b->loops, index, made);
     return WEFT_OK;
 }
 
@@ -66,8 +42,8 @@ static void note_once(int *list, int *count, int storage) {
 static weft_status take_touched(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_step_accesses *accesses = &b->accesses[made->step];
-    made->reads = wi_arena_take(b->arena, MOST_ACCESSES * sizeof *made->reads);
-    made->writes = wi_arena_take(b->arena, MOST_ACCESSES * sizeof *made->writes);
+    made->reads = wi_arena_take(b->arena, WI_MOST_ACCESSES * sizeof *made->reads);
+    made->writes = wi_arena_take(b->arena, WI_MOST_ACCESSES * sizeof *made->writes);
     if (!made->reads || !made->writes) return WEFT_ERROR_MEMORY;
     for (int i = 0; i < accesses->count; i++) {
         const wi_access *a = &accesses->of[i];
@@ -121,8 +97,11 @@ static void limit_step(builder *b, int index) {
 static void take_cost(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_step_schedule *own = &b->schedule->of[made->step];
-    made->scratch = wi_aligned_bytes(own->scratch_bytes);
-    made->seconds = own->seconds;
+    const wi_load_cost loads = wi_step_load_cost(b->loops, made->step);
+    const wi_device_profile *const profile =
+        &wi_step_device(b->partition, b->partition->steps[made->step])->profile;
+    made->scratch = wi_aligned_bytes(own->scratch_bytes) + loads.bytes;
+    made->seconds = own->seconds + (double)loads.copied / profile->transfer_bandwidth;
 }
 
 /* ---- units ---- */
@@ -222,7 +201,7 @@ static void take_storages(builder *b) {
     }
     for (size_t i = 0; i < p->order->output_count; i++) {
         if (p->output_values[i] < 0) continue;
-        const int storage = access_of(p, p->output_values[i], false).storage;
+        const int storage = wi_access_of(p, p->output_values[i], false).storage;
         if (is_modelled(p, storage)) b->model->storages[storage].is_output = true;
     }
 }

@@ -29,10 +29,6 @@ typedef struct ordering {
 
 /* ---- dependencies ---- */
 
-bool wi_accesses_meet(const wi_access *a, const wi_access *b) {
-    return a->storage == b->storage && a->first < b->end && b->first < a->end;
-}
-
 static size_t count_accesses(const ordering *o) {
     size_t count = 0;
     for (int step = 0; step < o->model->step_count; step++) count += (size_t)o->accesses[step].count;

@@ -139,6 +139,10 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
         "the graph's parameters and states\n",
         info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
     describe_rematerialised(plan, text);
+    if (info->host_bytes > 0)
+        wi_text_append(text,
+            "  %zu bytes of parameters and states are in host memory; a run copies %zu bytes of them\n",
+            info->host_bytes, info->loaded_bytes);
     describe_devices(plan, text);
     for (size_t i = 0; i < plan->runs.run_count; i++) describe_step(plan, i, text);
 }
@@ -219,6 +223,8 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "transfers", (double)plan->transfers) &&
                  add_number(root, "transfer_bytes", (double)plan->transfer_bytes) &&
                  add_number(root, "rematerialised_steps", (double)info->rematerialised_steps) &&
+                 add_number(root, "host_bytes", (double)info->host_bytes) &&
+                 add_number(root, "loaded_bytes", (double)info->loaded_bytes) &&
                  add_number(root, "rematerialised_bytes", (double)info->rematerialised_bytes) &&
                  add_number(root, "rematerialised_flops", info->rematerialised_flops) &&
                  add_number(root, "rematerialised_seconds", info->rematerialised_seconds);

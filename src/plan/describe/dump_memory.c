@@ -64,7 +64,7 @@ void wi_dump_placement(const wi_placement *placement, wi_text *text) {
 
 static void append_launch(const wi_plan_launch *launch, wi_text *text) {
     const wi_launch *own = &launch->launch;
-    const bool copies = launch->run->step->kind == WI_STEP_TRANSFER;
+    const bool copies = wi_launch_copies(launch);
     wi_text_append(text, "run %d  %s", launch->run->index,
         own->name ? own->name
         : copies  ? "a transfer"

@@ -41,6 +41,7 @@ typedef struct wi_storage {
     int alias;           /* the storage that contains this one; -1: none */
     size_t alias_offset; /* bytes from the beginning of the alias */
     size_t block;        /* BLOCK: index of the graph's block */
+    bool on_host;        /* BLOCK: in host memory; runs load what they access (arrange/loads.h) */
 } wi_storage;
 
 /* ---- values ---- */

@@ -65,13 +65,17 @@ static weft_status store_strided(wi_partition *p, int whole, int input, int stor
     return WEFT_OK;
 }
 
+static bool is_zero(const weft_tensor *node) {
+    double number;
+    int power;
+    return wi_is_constant(node, &number, &power) && number == 0;
+}
+
 static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     const weft_tensor *join = p->values[whole].node;
     const int input = wi_value_index(p, join->inputs[i]);
     wi_size start;
-    double number;
-    int power;
-    if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
+    if (join->op == &wi_op_flat_gradients && is_zero(join->inputs[i]))
         return WEFT_OK; /* the gradient is zero, and the memory is zeroed already */
     const bool is_one_range = range_in_join(p, join, i, &p->values[whole], &start);
     if (join->op == &wi_op_concat && !is_one_range && may_be_strided(p, whole, input))
@@ -93,12 +97,24 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     return WEFT_OK;
 }
 
+/* Do the gradients leave bytes of the joined memory unwritten, which must then be zero in every run? */
+static bool has_gaps(const weft_tensor *join) {
+    int64_t written = 0, whole;
+    int power;
+    wi_shape_count(&join->shape, &whole, &power);
+    for (int i = 0; i < join->input_count; i++) {
+        int64_t count;
+        wi_shape_count(&join->inputs[i]->shape, &count, &power);
+        if (!is_zero(join->inputs[i])) written += count;
+    }
+    return written < whole;
+}
+
 weft_status wi_take_join(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
-    /* Gaps between the inputs must stay zero. */
-    p->storages[storage].keep = node->op == &wi_op_flat_gradients;
+    p->storages[storage].keep = node->op == &wi_op_flat_gradients && has_gaps(node);
     wi_make_stored(p, index, storage);
     for (int i = 0; i < node->input_count; i++) WI_TRY(join_input(p, index, i, storage));
     return WEFT_OK;

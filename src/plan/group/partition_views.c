@@ -13,6 +13,7 @@ static weft_status block_storage(wi_partition *p, size_t block, int *index) {
     }
     WI_TRY(wi_new_storage(p, WI_STORAGE_BLOCK, p->request->graph->blocks[block].bytes, index));
     p->storages[*index].block = block;
+    p->storages[*index].on_host = p->request->graph->blocks[block].buffer.on_host;
     return WEFT_OK;
 }
 

@@ -238,6 +238,7 @@ weft_status wi_order_micro_batches(wi_node_order *order) {
     wi_batching c = {.order = order, .request = request, .count = request->micro_batches};
     c.buffer = wi_buffer_largest(request->devices.of[0]);
     c.largest = c.buffer / (size_t)c.count;
+    if (request->most_undivided && request->most_undivided < c.largest) c.largest = request->most_undivided;
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);
     if (!c.images) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) WI_TRY(cut_node(&c, order->nodes[i]));

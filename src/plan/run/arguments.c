@@ -46,7 +46,7 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
         note(b, true,
             (wi_bound_argument){
                 .kind = WI_ARGUMENT_OFFSET, .which = at.input, .elements = elements, .size = size});
-    set_long(b, elements + (int64_t)(at.offset / size));
+    set_long(b, elements + (int64_t)at.offset / (int64_t)size);
 }
 
 /* The scratch memory that a fixed launch fills for all runs is one place, and the rest of the scratch memory is another. `elements` is an offset

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/program.h"
 #include "kernels/candidates.h"
+#include "plan/arrange/loads.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -169,7 +170,7 @@ static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
     return end_launch(&b);
 }
 
-static weft_status launch_run(wi_launches *l, const wi_run *run) {
+static weft_status launch_step(wi_launches *l, const wi_run *run) {
     const wi_step *step = run->step;
     const wi_step_code *code = &l->code->of[step->index];
     const wi_step_schedule *own = &l->code->schedule->of[step->index];
@@ -183,6 +184,29 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const size_t splits = walks ? 1 : (size_t)own->work[WI_WORK_SPLITS];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
+}
+
+static weft_status launch_loads(wi_launches *l, const wi_run *run, bool stores) {
+    wi_binder b;
+    for (int i = 0; i < run->load_count; i++) {
+        if (stores && !run->loads[i].changes) continue;
+        WI_TRY(new_launch(l, run, &b));
+        b.launch->load = &run->loads[i];
+        b.launch->stores = stores;
+        b.launch->launch.name = stores ? "store" : "load";
+        WI_TRY(end_launch(&b));
+    }
+    return WEFT_OK;
+}
+
+static weft_status launch_run(wi_launches *l, const wi_run *run) {
+    WI_TRY(launch_loads(l, run, false));
+    WI_TRY(launch_step(l, run));
+    return launch_loads(l, run, true);
+}
+
+bool wi_launch_copies(const wi_plan_launch *launch) {
+    return launch->load || launch->run->step->kind == WI_STEP_TRANSFER;
 }
 
 /* An upper bound of the number of bound arguments of a launch, and of the number of changing ones. */

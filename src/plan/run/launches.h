@@ -28,6 +28,7 @@ typedef struct wi_place_memory {
     /* INPUT: the program has the address of the memory, so the buffers are not exchanged. */
     bool is_shown;
     bool written; /* INPUT: the program has written to `buffer` */
+    bool is_user; /* BLOCK: counted in the block's `users` */
 } wi_place_memory;
 
 typedef struct wi_plan_memory {
@@ -41,7 +42,8 @@ typedef struct wi_plan_memory {
 
 typedef struct wi_location {
     cl_mem memory;
-    size_t offset; /* bytes */
+    size_t
+        offset; /* bytes; of a value in a load, the sum with the value's layout.offset is meant, modulo the type's range */
     /* The place of the input to which the memory belongs, and which can be bound to other memory; -1: the memory belongs to no input. */
     int input;
 } wi_location;
@@ -74,6 +76,9 @@ typedef struct wi_plan_launch {
     wi_launch launch; /* without a kernel if a library computes the product, or for a transfer */
     wi_device *device;
     const wi_run *run;
+    const struct wi_load
+        *load; /* the launch copies this range to the device, or if `stores`, back; NULL: it does not */
+    bool stores;
     bool is_fixed;  /* runs again only after one of the variables that it reads was written */
     bool first_use; /* first launch of a kernel compiled for this plan; some drivers compile at this time */
     int argument_count;
@@ -107,7 +112,11 @@ weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, 
 /* Does Weft launch a kernel for the step? Not for a library's product or a transfer. */
 bool wi_has_kernel(const wi_step *step);
 /* Releases the kernels and empties the list. */
+/* Does the queue copy, instead of running a kernel? */
+bool wi_launch_copies(const wi_plan_launch *launch);
 void wi_launches_clear(wi_launches *launches);
+/* Does the queue copy, instead of running a kernel? */
+bool wi_launch_copies(const wi_plan_launch *launch);
 
 /* ---- programs.c ---- */
 /* Finds the program of each piece, and compiles pieces that no program has. Sets `programs` and `unused`. */

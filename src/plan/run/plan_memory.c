@@ -2,6 +2,7 @@
 #include "cl/driver.h"
 #include "cl/opened_device.h"
 #include "graph/block_copies.h"
+#include "plan/arrange/loads.h"
 #include "plan/run/launches.h"
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     } else if (place->kind == WI_STORAGE_BLOCK) {
         const size_t block = placement->partition->storages[index].block;
         WI_TRY(wi_block_memory_on(request->graph, block, device, &own->memory));
+        own->is_user = !placement->partition->storages[index].on_host;
+        request->graph->blocks[block].users += own->is_user;
     } else if (place->alias < 0) {
         own->memory = memory->chunks[place->chunk].memory;
         own->offset = place->offset;
@@ -30,7 +33,7 @@ size_t wi_missing_bytes(const wi_partition *p) {
     size_t missing = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
-        if (storage->kind == WI_STORAGE_BLOCK &&
+        if (storage->kind == WI_STORAGE_BLOCK && !storage->on_host &&
             !wi_block_is_on(p->request->graph, storage->block, p->request->devices.of[0]))
             missing += storage->bytes;
     }
@@ -116,6 +119,7 @@ static void allocate_spares(wi_plan_memory *memory, size_t limit) {
 weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_plan_memory *memory) {
     const wi_partition *p = placement->partition;
     *memory = (wi_plan_memory){.placement = placement};
+    WI_TRY(wi_move_host_blocks(p));
     WI_TRY(check_limits(placement));
     memory->of = wi_arena_take(p->request->arena, (placement->place_count + 1) * sizeof *memory->of);
     memory->chunks = wi_arena_take(p->request->arena, (placement->chunk_count + 1) * sizeof *memory->chunks);
@@ -130,11 +134,16 @@ weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_pla
     return WEFT_OK;
 }
 
+static void leave_block(const wi_partition *p, size_t storage) {
+    p->request->graph->blocks[p->storages[storage].block].users--;
+}
+
 void wi_plan_memory_clear(wi_plan_memory *memory) {
     const wi_placement *placement = memory->placement;
     if (placement) release_spares(memory);
     for (size_t i = 0; memory->of && i < placement->place_count; i++) {
         wi_place_memory *own = &memory->of[i];
+        if (own->is_user) leave_block(placement->partition, i);
         if (placement->places[i].kind != WI_STORAGE_INPUT) continue;
         if (own->memory && own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
         wi_buffer_release(

@@ -88,7 +88,7 @@ static weft_status read_times(const wi_profiler *profiler, const wi_device *devi
         WI_TRY(read_time(&noted->stop, noted->event, CL_PROFILING_COMMAND_END));
         noted->start += offset;
         noted->stop += offset;
-        if (noted->launch->launch.kernel || noted->launch->run->step->kind == WI_STEP_TRANSFER) continue;
+        if (noted->launch->launch.kernel || wi_launch_copies(noted->launch)) continue;
         noted->start = fmax(noted->begin, i > 0 ? profiler->launches[i - 1].stop : noted->begin);
         noted->stop = fmax(noted->start, noted->stop);
     }
@@ -160,7 +160,8 @@ static weft_status measure(weft_profile *profile, weft_plan *plan, bool *has_run
     profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
     WI_TRY(wi_plan_compile(plan));
-    profiler.capacity = plan->info.launches + plan->fixed_launches + count_further_portions(plan);
+    profiler.capacity =
+        plan->info.launches + plan->fixed_launches + 2 * plan->runs.load_count + count_further_portions(plan);
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);
     profile->rows = wi_arena_take(&profile->arena, (plan->runs.run_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;

@@ -9,6 +9,7 @@
 #include "cl/waiting.h"
 #include "graph/block_copies.h"
 #include "kernels/candidates.h"
+#include "plan/arrange/loads.h"
 #include "plan/run/early_reads.h"
 #include "plan/run/profiler.h"
 
@@ -35,8 +36,9 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem *memory) {
     const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
-    return at.offset / weft_dtype_size(plan->partition.values[value].format) +
-           (size_t)plan->partition.values[value].layout->offset.actual;
+    const wi_value *const own = &plan->partition.values[value];
+    const size_t size = weft_dtype_size(own->format);
+    return (at.offset + (size_t)own->layout->offset.actual * size) / size;
 }
 
 /* A product that a library computes. */
@@ -67,8 +69,20 @@ static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_eve
     return wi_device_copy(&to, &from, wi_value_bytes(copy), event);
 }
 
+/* Copies a part of a block from host memory to the device, or back. */
+static weft_status run_load(const weft_plan *plan, const wi_plan_launch *launch, cl_event *event) {
+    const wi_load *const load = launch->load;
+    const wi_block *const block = &plan->request.graph->blocks[plan->partition.storages[load->storage].block];
+    const wi_location at = wi_locate_place(&plan->memory, load->place);
+    const wi_device_range host = {launch->device, block->buffer.memory, load->first},
+                          own = {launch->device, at.memory, at.offset};
+    return launch->stores ? wi_device_copy(&host, &own, load->bytes, event)
+                          : wi_device_copy(&own, &host, load->bytes, event);
+}
+
 static weft_status enqueue(
     weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration, cl_event *event) {
+    if (launch->load) return run_load(plan, launch, event);
     if (launch->run->step->kind == WI_STEP_TRANSFER) return run_transfer(plan, launch->run, event);
     if (!launch->launch.kernel) return run_library(plan, launch->run, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, iteration));

@@ -179,8 +179,8 @@ static weft_status check_launch(const wi_launches *l, const wi_plan_launch *laun
     const wi_partition *p = l->memory->placement->partition;
     WI_REQUIRE(launch->device == wi_step_device(p, launch->run->step), WI_PASS_LAUNCHES, "run", run,
         "it is launched on another device");
-    WI_REQUIRE(!own->kernel == !wi_has_kernel(launch->run->step), WI_PASS_LAUNCHES, "run", run,
-        "a launch has no kernel, or a product by a library has a kernel");
+    WI_REQUIRE(launch->load || !own->kernel == !wi_has_kernel(launch->run->step), WI_PASS_LAUNCHES, "run",
+        run, "a launch has no kernel, or a product by a library has a kernel");
     if (!own->kernel) return WEFT_OK;
     WI_CL(clGetKernelInfo(own->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL), "clGetKernelInfo");
     WI_REQUIRE(launch->argument_count == (int)wanted, WI_PASS_LAUNCHES, "run", run,
@@ -200,7 +200,7 @@ static int count_launches(const wi_launches *l, size_t *at, int run) {
     while (*at < l->count && l->launches[*at].run->index == run) {
         const wi_plan_launch *launch = &l->launches[*at];
         const bool repeats = launch->iterations > 0;
-        count += repeats ? (int)launch->iterations * launch->launches_per_iteration : 1;
+        if (!launch->load) count += repeats ? (int)launch->iterations * launch->launches_per_iteration : 1;
         *at += repeats ? (size_t)launch->launches_per_iteration : 1;
     }
     return count;
