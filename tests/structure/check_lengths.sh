@@ -16,5 +16,6 @@ most() {
 most 150 README.md
 most 40 docs/limitations.md
 most 150 docs/performance.md
-most 3680 README.md CONTRIBUTING.md docs/*.md docs/tutorial/*.md
+# 3,200 lines for what there was at first, and up to 120 for each later capability: ONNX, processes and devices, C++, Windows, reports.
+most 3760 README.md CONTRIBUTING.md docs/*.md docs/tutorial/*.md
 exit $bad
