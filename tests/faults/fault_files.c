@@ -18,10 +18,11 @@
 
 #define CALLS(row)                                                                                           \
     row(open, EACCES, EMFILE, ENOSPC, EINTR) row(read, EIO, EINTR, FAULT_SHORT)                              \
-        row(write, ENOSPC, EIO, EINTR, FAULT_SHORT) row(fsync, EIO, ENOSPC, EINTR)                           \
-            row(rename, EIO, ENOSPC, EACCES) row(close, EIO, EINTR) row(mkdir, ENOSPC, EACCES)               \
-                row(unlink, EACCES) row(fstat, EIO) row(stat, EIO) row(flock, EINTR, ENOLCK)                 \
-                    row(opendir, EACCES, EMFILE) row(readdir, EIO) row(pthread_create, EAGAIN)
+        row(pread, EIO, EINTR, FAULT_SHORT) row(write, ENOSPC, EIO, EINTR, FAULT_SHORT)                      \
+            row(fsync, EIO, ENOSPC, EINTR) row(rename, EIO, ENOSPC, EACCES) row(close, EIO, EINTR)           \
+                row(mkdir, ENOSPC, EACCES) row(unlink, EACCES) row(fstat, EIO) row(stat, EIO)                \
+                    row(flock, EINTR, ENOLCK) row(opendir, EACCES, EMFILE) row(readdir, EIO)                 \
+                        row(pthread_create, EAGAIN)
 
 #define NUMBER(name, ...) AT_##name,
 enum { CALLS(NUMBER) COUNT };
@@ -99,6 +100,13 @@ OPENS(open64)
     }
 MOVES(read, void)
 MOVES(write, const void)
+
+OVERRIDE ssize_t pread(int file, void *data, size_t bytes, off_t offset) {
+    NEXT(ssize_t, pread, (int, void *, size_t, off_t));
+    const int error = due(AT_pread, OURS);
+    if (error > 0) return -1;
+    return next(file, data, error && bytes > 1 ? bytes / 2 : bytes, offset);
+}
 
 #define FAILS(name, failure, parameters, ...)                                                                \
     OVERRIDE int name parameters {                                                                           \

@@ -103,6 +103,25 @@ static weft_status read_arrays(fault_world *world) {
     return status;
 }
 
+/* A table as a file of records, whose loader reads one after the other. */
+static weft_status read_records(fault_world *world) {
+    const char *const path = fault_path(world->folder, "table.records");
+    const weft_records_options options = {WEFT_RECORDS_OPTIONS_INIT, .skip_damaged = true};
+    weft_loader *loader = NULL;
+    size_t examples = 0;
+    const void *columns[3];
+    weft_status status =
+        weft_dataset_open_csv(&made.data, world->context, fault_path(world->data, "table.csv"), NULL);
+    if (status == WEFT_OK) status = weft_dataset_save_records(made.data, path);
+    if (status == WEFT_OK) status = weft_dataset_open_records(&made.drawn, world->context, path, &options);
+    if (status == WEFT_OK) status = weft_loader_create(&loader, made.drawn, NULL);
+    if (status == WEFT_OK) status = weft_loader_begin(loader, 0);
+    if (status == WEFT_OK) status = weft_loader_next(loader, &examples, columns);
+    if (status == WEFT_OK) note(world, (double)((const float *)columns[1])[2]);
+    weft_loader_release(loader);
+    return status;
+}
+
 /* ---- text ---- */
 
 static weft_status read_text(fault_world *world) {
@@ -169,7 +188,7 @@ static weft_status describe(fault_world *world) {
 
 static weft_status read_all(fault_world *world) {
     static weft_status (*const readers[])(fault_world *) = {read_table, read_idx, read_cifar, read_series,
-        read_arrays, read_text, predict, save_and_load, describe};
+        read_arrays, read_records, read_text, predict, save_and_load, describe};
     weft_status status = WEFT_OK;
     world->result_count = 0;
     for (size_t i = 0; i < sizeof readers / sizeof *readers && status == WEFT_OK; i++) {
