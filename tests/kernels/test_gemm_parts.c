@@ -2,7 +2,6 @@
  * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
 /* test slow gpu:optimised */
 /* test.model formats WEFT_MATRIX_ENGINES=model */
-#include "base/portable_math.h"
 #include "cl/context.h"
 #include "cl/matrix_engine.h"
 #include "kernels/product/gemm_check.h"
@@ -118,8 +117,7 @@ static double error_of_f32(const wi_gemm_shape *s) {
         for (int j = 0; j < N; j++) {
             float sum = 0.0f;
             for (int p = 0; p < depth; p++)
-                sum =
-                    wi_fmaf(left[i * s->a_row + p * s->a_column], right[p * s->b_row + j * s->b_column], sum);
+                sum = fmaf(left[i * s->a_row + p * s->a_column], right[p * s->b_row + j * s->b_column], sum);
             result[i * N + j] = sum;
         }
     }
@@ -245,7 +243,7 @@ static void check_row(const wi_gemm_shape *s, int i, double tolerance) {
         double size = 0.0;
         for (int p = 0; p < depth; p++) {
             const float a = left[i * s->a_row + p * s->a_column], b = right[p * s->b_row + j * s->b_column];
-            plain = wi_fmaf(a, b, plain);
+            plain = fmaf(a, b, plain);
             size += fabs((double)a * (double)b);
         }
         const float got = result[i * N + j];

@@ -105,7 +105,7 @@ static void patience_ends_the_training(void **state) {
         assert_int_equal(info.stopped_early, rows[i].stopped);
         assert_int_equal(it.best_epoch, info.best_epoch);
         assert_true(it.best == info.best || isnan(info.best));
-        assert_true(isnan(info.best) == (info.best_epoch == SIZE_MAX));
+        assert_int_equal(isnan(info.best) != 0, info.best_epoch == SIZE_MAX);
         const float weight = weight_of(&it); /* the last epoch's: nothing was to be restored */
         assert_true(weight == rows[i].weights[last] || isnan(rows[i].weights[last]));
         end(&it, trainer);
