@@ -72,22 +72,11 @@ EXPRESSION(ctc, weft_ctc_loss_options, 3,
     weft_ctc_loss(x, weft_input_shape(GRAPH, "targets", WEFT_I32, 2, (const int64_t[]){4, 1}),
         weft_input_shape(GRAPH, "inputs", WEFT_I32, 1, (const int64_t[]){4}),
         weft_input_shape(GRAPH, "lengths", WEFT_I32, 1, (const int64_t[]){4}), o))
-
-static weft_status call_adaptive(const void *given) {
-    weft_tensor *const x = input(2);
-    const bool made = weft_adaptive_softmax_layer(GRAPH, 4, 9, (const int64_t[]){3}, 1, given) != NULL;
-    return of_graph(x, made ? x : NULL);
-}
-
-static weft_status call_sampled(const void *given) {
-    weft_tensor *const x = input(2);
-    return of_graph(x, weft_sampled_softmax_layer(GRAPH, 4, 9, 3, given) ? x : NULL);
-}
-
-static weft_status call_mach(const void *given) {
-    weft_tensor *const x = input(2);
-    return of_graph(x, weft_mach_layer(GRAPH, 4, 9, 2, 3, given) ? x : NULL);
-}
+EXPRESSION(adaptive, weft_adaptive_softmax_options, 2,
+    weft_adaptive_softmax_log_prob(weft_adaptive_softmax_layer(GRAPH, 4, 9, (const int64_t[]){3}, 1, o), x))
+EXPRESSION(sampled, weft_sampled_softmax_options, 2,
+    weft_sampled_softmax_logits(weft_sampled_softmax_layer(GRAPH, 4, 9, 3, o), x))
+EXPRESSION(mach, weft_mach_options, 2, weft_mach_probabilities(weft_mach_layer(GRAPH, 4, 9, 2, 3, o), x))
 
 static weft_status call_context(const void *given) {
     weft_context *context = NULL;
