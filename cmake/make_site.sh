@@ -7,6 +7,7 @@ style=/usr/share/doxygen-awesome-css
 
 rm -rf "$WEFT_DOCS_DIR"
 mkdir -p "$WEFT_DOCS_DIR/pages"
+awk $(printf -- '-f %s ' cmake/cpp/*.awk) include/weft/*.h >"$WEFT_DOCS_DIR/calls.hpp" # as the build writes it
 pages=$(cd "$WEFT_DOCS_DIR/pages" && pwd)
 sed -n 's/^WEFT_API.* \**\(weft_[a-z0-9_]*\)(.*/\1/p; s/^#define \(weft_[a-z0-9_]*\)(.*/\1/p' include/weft/*.h >"$pages/known"
 (cd include/weft && ls ./*.h) | sed 's|./||' >>"$pages/known"
@@ -16,7 +17,7 @@ awk -f cmake/site_pages.awk -v folder="$pages" "$pages/known" README.md $(find d
     cat docs/Doxyfile
     cat <<END
 INPUT += "$pages"
-FILE_PATTERNS = *.h *.md
+FILE_PATTERNS = *.h *.hpp *.md
 MARKDOWN_SUPPORT = YES
 USE_MDFILE_AS_MAINPAGE = "$pages/readme.md"
 TOC_INCLUDE_HEADINGS = 0
@@ -31,3 +32,7 @@ END
 cd "$WEFT_DOCS_DIR/html"
 rm -f ./*_8md.html # the documents as files, to which nothing leads
 awk -f "$OLDPWD/cmake/site_search.awk" -v folder=search "$pages/headings" search/all_*.js search/searchdata.js
+# Doxygen's navigation leads to members of the namespace in the pages of its files, and to a list of classes that some classes lack.
+sed -i 's/[a-z]*_8hpp\.html#a/namespaceweft.html#a/; s/#nested-classes//' ./*_8hpp.js ./classweft*
+sed -i '/_8hpp\.html#a\|#nested-classes/d' navtreeindex*.js
+sed -i 's/_8hpp\.html#a[0-9a-f]*/_8hpp.html#/' navtreedata.js

@@ -29,7 +29,9 @@ function code(text,   start, before, opening) {
     if (!start) return text
     before = substr(text, 1, start - 1)
     opening = text ~ /\/\* ----/ ? "/*" : FNR == 1 ? "/** @file\n" : before ~ /[^ \t]/ ? "/**<" : "/**"
-    return before opening comment(substr(text, start + 2))
+    text = substr(text, start + 2)
+    sub(/^\*+/, "", text) # calls.hpp begins comments as Doxygen expects
+    return before opening comment(text)
 }
 
 inside && /^ \*     / { print indented($0); next }

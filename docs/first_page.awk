@@ -19,10 +19,10 @@ BEGIN {
 
 FNR == 1 {
     end_header()
-    reading = match($0, /^\/\* weft\/[a-z_]+\.h: /)
+    reading = match($0, /^\/\* weft\/[a-z_]+\.h(pp)?: /)
     name = substr($0, 9, RLENGTH - 10)
     text = ""
-    sub(/^\/\* weft\/[a-z_]+\.h: /, "")
+    sub(/^\/\* weft\/[a-z_]+\.h(pp)?: /, "")
 }
 
 reading {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096, BATCH = 32 };
+enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096 };
 enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, MISTAKES, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "classify";
@@ -101,25 +101,13 @@ static weft_status load_weights(request *r, weft_graph *graph) {
     return status;
 }
 
-/* Probabilities (batch, classes). */
-static weft_status build_network(request *r, weft_context *context, weft_tensor **probabilities) {
+static weft_status build_network(request *r, weft_context *context, weft_tensor **logits) {
     const int64_t side = r->format.side;
     weft_graph *const graph = weft_context_graph(context);
     weft_tensor *const x = weft_image_input(graph, "image", r->channels, side, side);
-    *probabilities = weft_softmax(weft_model(x, r->model, (int64_t)r->classes, NULL), -1);
+    *logits = weft_model(x, r->model, (int64_t)r->classes, NULL);
     const weft_status status = weft_graph_status(graph);
     return status ? status : load_weights(r, graph);
-}
-
-static size_t numbers_of(const request *r) {
-    return (size_t)(r->format.side * r->format.side * r->channels);
-}
-
-static weft_status run_network(
-    const request *r, weft_tensor *probabilities, size_t batch, const float *pixels, float *shares) {
-    const int64_t side = r->format.side;
-    const weft_column image = {.name = "image", .rank = 3, .dims = {side, side, r->channels}, .data = pixels};
-    return weft_predict(probabilities, batch, &image, 1, shares, batch * r->classes * sizeof *shares);
 }
 
 static size_t largest(const float *shares, size_t count) {
@@ -169,14 +157,17 @@ static void show_classes(const request *r, float *shares) {
     if (json) printf("]}\n");
 }
 
-static weft_status classify_image(request *r, weft_context *context, weft_tensor *probabilities) {
-    const size_t bytes = numbers_of(r) * sizeof(float);
+static weft_status classify_image(request *r, weft_context *context, weft_tensor *logits) {
+    const int64_t side = r->format.side;
+    const size_t bytes = (size_t)(side * side * r->channels) * sizeof(float);
     float *const pixels = malloc(bytes), *const shares = malloc(r->classes * sizeof *shares);
+    const weft_column image = {.name = "image", .rank = 3, .dims = {side, side, r->channels}, .data = pixels};
     weft_transform middle[2];
     const weft_image_options how = middle_of(r, middle);
     weft_status status = pixels && shares ? WEFT_OK : WEFT_ERROR_MEMORY;
     if (!status) status = weft_load_image(context, r->image, &how, pixels, bytes);
-    if (!status) status = run_network(r, probabilities, 1, pixels, shares);
+    if (!status)
+        status = weft_predict(weft_softmax(logits, -1), 1, &image, 1, shares, r->classes * sizeof *shares);
     if (!status) show_classes(r, shares);
     free(pixels);
     free(shares);
@@ -185,62 +176,24 @@ static weft_status classify_image(request *r, weft_context *context, weft_tensor
 
 /* ---- a folder with a subfolder for each class ---- */
 
-static weft_status judge_images(
-    const request *r, weft_loader *loader, weft_tensor *probabilities, mistakes *found) {
-    const size_t numbers = numbers_of(r);
-    float *const shares = malloc(BATCH * r->classes * sizeof *shares);
-    weft_status status = shares ? weft_loader_begin(loader, 0) : WEFT_ERROR_MEMORY;
-    for (size_t count = 1; count && !status;) {
-        const void *columns[2] = {NULL};
-        status = weft_loader_next(loader, &count, columns);
-        const float *const pixels = columns[0];
-        const int32_t *const labels = columns[1];
-        if (!status && count) status = run_network(r, probabilities, count, pixels, shares);
-        for (size_t i = 0; i < count && !status; i++)
-            if (!mistakes_add(
-                    found, labels[i], shares + i * r->classes, r->classes, pixels + i * numbers, numbers))
-                status = WEFT_ERROR_MEMORY;
-    }
-    free(shares);
-    return status;
-}
-
-/* As they were before they were normalised. */
-static void restore_pixels(const request *r, mistakes *found) {
-    for (size_t i = 0; i < found->kept * numbers_of(r); i++) {
-        const size_t c = i % (size_t)r->channels;
-        found->images[i] = found->images[i] * r->format.deviation[c] + r->format.mean[c];
-    }
-}
-
-static weft_status show_mistakes(const request *r, mistakes *found) {
-    const weft_png_options how = {WEFT_PNG_OPTIONS_INIT, .channels = r->channels, .height = r->format.side,
-        .width = r->format.side, .channels_last = true};
+static void show_mistakes(const request *r, const weft_mistakes *found) {
     const size_t right = found->examples - found->wrong;
-    const char *const path = options[MISTAKES].text;
-    if (path && !options[JSON].text) mistakes_print(found, r->names.count ? r->names.names : NULL);
+    if (options[MISTAKES].text && !options[JSON].text)
+        mistakes_print(found, r->names.count ? r->names.names : NULL);
     printf(options[JSON].text ? "{\"images\": %zu, \"right\": %zu, \"accuracy\": %.5f}\n"
                               : "%zu images, %zu are right: accuracy %.4f\n",
         found->examples, right, (double)right / (double)found->examples);
-    if (!path) return WEFT_OK;
-    restore_pixels(r, found);
-    return mistakes_save(found, path, how);
 }
 
-static weft_status classify_folder(request *r, weft_context *context, weft_tensor *probabilities) {
-    const weft_loader_options batches = {WEFT_LOADER_OPTIONS_INIT, .batch = BATCH};
+static weft_status classify_folder(request *r, weft_context *context, weft_tensor *logits) {
     weft_transform middle[2];
     weft_image_options how = middle_of(r, middle);
     weft_dataset *images = NULL;
-    weft_loader *loader = NULL;
-    mistakes found = {0};
+    weft_mistakes found;
     how.classes = r->names.count ? r->names.names : NULL;
     weft_status status = weft_dataset_open_image_folder(&images, context, r->image, &how);
-    if (!status) status = weft_loader_create(&loader, images, &batches);
-    if (!status) status = judge_images(r, loader, probabilities, &found);
-    if (!status) status = show_mistakes(r, &found);
-    mistakes_release(&found);
-    weft_loader_release(loader);
+    if (!status) status = weft_find_mistakes(&found, logits, images, NULL, options[MISTAKES].text);
+    if (!status) show_mistakes(r, &found);
     weft_dataset_release(images);
     return status;
 }
@@ -250,10 +203,10 @@ static weft_status classify(request *r) {
         WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .progress = show_compiling};
     const bool is_folder = console_is_folder(r->image);
     weft_context *context = NULL;
-    weft_tensor *probabilities = NULL;
+    weft_tensor *logits = NULL;
     weft_status status = weft_context_create(&context, &opened);
-    if (!status) status = build_network(r, context, &probabilities);
-    if (!status) status = (is_folder ? classify_folder : classify_image)(r, context, probabilities);
+    if (!status) status = build_network(r, context, &logits);
+    if (!status) status = (is_folder ? classify_folder : classify_image)(r, context, logits);
     if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
     if (r->weights_differ)
         fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);

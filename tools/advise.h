@@ -7,11 +7,12 @@
 
 enum { ADVISE_TEXT = 160 };
 
-/* A line of the table: a device, with as many of its cores. Seconds of a step; NAN: not known. */
+/* A line of the table: a device, with as many of its cores, or several such devices. Seconds of a step; NAN: not known. */
 typedef struct advise_row {
     char name[ADVISE_TEXT], selector[16];
     int64_t threads; /* 0: all that there are */
     bool expected;   /* from a data sheet */
+    int64_t copies;  /* devices that train together */
     double step, first, bytes;
     double peak, bandwidth;    /* operations and bytes a second, measured beside the step */
     double hourly;             /* NAN: no price is given */

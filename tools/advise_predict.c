@@ -22,12 +22,14 @@ static double step_seconds(const weft_plan *plan, int index) {
     return least;
 }
 
-static void add_up(double *seconds, double *bytes, const weft_plan *plan) {
+static void add_up(advise_prediction *expected, const bench_model *model) {
+    const weft_plan *const plan = model->plan;
     weft_plan_info info = {0};
-    *seconds = 0;
-    for (size_t i = 0; i < plan->partition.step_count; i++) *seconds += step_seconds(plan, (int)i);
+    expected->seconds = 0;
+    for (size_t i = 0; i < plan->partition.step_count; i++) expected->seconds += step_seconds(plan, (int)i);
     (void)weft_plan_get_info(plan, &info);
-    *bytes = (double)info.total_bytes + (double)info.variable_bytes;
+    expected->bytes = (double)info.total_bytes + (double)info.variable_bytes;
+    expected->gradient_bytes = bench_parameter_bytes(model->graph);
 }
 
 /* The class is read as the device is opened; what the user's environment says comes back. */
@@ -43,8 +45,8 @@ static weft_status open_as(weft_context **context, const advise_figures *figures
     return status;
 }
 
-weft_status advise_predict(double *seconds, double *bytes, const advise_figures *figures,
-    const bench_network *network, int64_t batch) {
+weft_status advise_predict(
+    advise_prediction *expected, const advise_figures *figures, const bench_network *network, int64_t batch) {
     weft_context *context = NULL;
     bench_model model = {0};
     const bench_setting setting = {.batch = batch};
@@ -55,7 +57,7 @@ weft_status advise_predict(double *seconds, double *bytes, const advise_figures 
     else
         wi_device_estimate_as(device, figures->units, figures->flops, figures->bandwidth);
     const weft_status status = bench_model_create(&model, context, network, &setting);
-    if (status == WEFT_OK) add_up(seconds, bytes, model.plan);
+    if (status == WEFT_OK) add_up(expected, &model);
     bench_model_clear(&model);
     weft_context_release(context);
     return status;

@@ -12,8 +12,13 @@ typedef struct advise_figures {
     double flops, bandwidth; /* of all units in f32, and of memory, a second */
 } advise_figures;
 
+typedef struct advise_prediction {
+    double seconds, bytes; /* of a step; of device memory */
+    double gradient_bytes; /* of all parameters */
+} advise_prediction;
+
 /* batch 0: the network's own. */
-weft_status advise_predict(double *seconds, double *bytes, const advise_figures *figures,
-    const bench_network *network, int64_t batch);
+weft_status advise_predict(
+    advise_prediction *expected, const advise_figures *figures, const bench_network *network, int64_t batch);
 
 #endif

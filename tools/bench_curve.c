@@ -5,6 +5,7 @@
 #include "bench_measure.h"
 #include "bench_networks.h"
 #include "console.h"
+#include "curve_trainer.h"
 #include "show_warning.h"
 #include <errno.h>
 #include <math.h>
@@ -14,9 +15,9 @@
 
 typedef struct curve_options {
     const bench_network *network;
-    const char *batches, *weights, *device;
+    const char *batches, *weights, *device, *csv_log;
     bench_setting setting;
-    int64_t steps;
+    int64_t steps, shards; /* shards 0: without a trainer */
 } curve_options;
 
 static const char help[] =
@@ -29,6 +30,9 @@ static const char help[] =
     "  --batch N         batch size; default that of the network\n"
     "  --rate R          learning rate; default that of 'weft bench seven'\n"
     "  --precision NAME  f32, or mixed precision: bf16 or f16; default f32\n"
+    "  --shards N        trains by a trainer with N gradient shards for each process, among the\n"
+    "                    processes of a launcher; --batch is that of all processes\n"
+    "  --csv-log FILE    with --shards: the file for the losses, which are not printed\n"
     "  --device SEL      device; see weft --help\n";
 
 /* ---- training ---- */
@@ -69,6 +73,24 @@ static weft_status train(weft_context *context, const curve_options *options) {
     return status;
 }
 
+static weft_status train_together(weft_context *context, const curve_options *options) {
+    const bench_setting *const setting = &options->setting;
+    const curve_training training = {.network = options->network,
+        .batches = options->batches,
+        .weights = options->weights,
+        .csv_log = options->csv_log,
+        .steps = (size_t)options->steps,
+        .batch = (size_t)(setting->batch ? setting->batch : options->network->batch),
+        .shards = (size_t)options->shards,
+        .rate = setting->rate,
+        .precision = setting->precision};
+    weft_distributed *job = NULL;
+    weft_status status = bench_has_launcher() ? weft_distributed_open(&job, context, NULL) : WEFT_OK;
+    if (status == WEFT_OK) status = curve_train(context, job, &training);
+    weft_distributed_release(job);
+    return status;
+}
+
 /* ---- what is asked for ---- */
 
 static bool read_number(double *number, const char *text, double least) {
@@ -79,10 +101,13 @@ static bool read_number(double *number, const char *text, double least) {
 
 static bool take_value(curve_options *options, const char *name, const char *value) {
     double number = 1;
-    const bool whole = strcmp(name, "--steps") == 0 || strcmp(name, "--batch") == 0;
+    const bool whole =
+        strcmp(name, "--steps") == 0 || strcmp(name, "--batch") == 0 || strcmp(name, "--shards") == 0;
     if (whole && (!read_number(&number, value, 1) || number != floor(number))) return false;
     if (strcmp(name, "--steps") == 0) options->steps = (int64_t)number;
     if (strcmp(name, "--batch") == 0) options->setting.batch = (int64_t)number;
+    if (strcmp(name, "--shards") == 0) options->shards = (int64_t)number;
+    if (strcmp(name, "--csv-log") == 0) options->csv_log = value;
     if (strcmp(name, "--batches") == 0) options->batches = value;
     if (strcmp(name, "--weights") == 0) options->weights = value;
     if (strcmp(name, "--device") == 0) options->device = value;
@@ -93,8 +118,8 @@ static bool take_value(curve_options *options, const char *name, const char *val
 }
 
 static bool takes_value(const char *name) {
-    static const char *const names[] = {
-        "--batches", "--weights", "--steps", "--batch", "--rate", "--precision", "--device"};
+    static const char *const names[] = {"--batches", "--weights", "--steps", "--batch", "--rate",
+        "--precision", "--shards", "--csv-log", "--device"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0) return true;
     return false;
@@ -121,6 +146,9 @@ static bool parse(curve_options *options, int argc, char **argv) {
             i++;
         }
     }
+    if (!options->shards != !options->csv_log)
+        return refuse(
+            "weft: --shards and --csv-log need each other%s%s; see weft bench curve --help\n", "", "");
     if (options->network && options->batches) return true;
     return refuse("weft: a network and --batches are required%s%s; see weft bench curve --help\n", "", "");
 }
@@ -132,7 +160,7 @@ int weft_bench_curve(int argc, char **argv) {
     weft_context *context = NULL;
     const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = asked.device};
     weft_status status = weft_context_create(&context, &options);
-    if (status == WEFT_OK) status = train(context, &asked);
+    if (status == WEFT_OK) status = asked.shards ? train_together(context, &asked) : train(context, &asked);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     weft_context_release(context);
     return status != WEFT_OK;

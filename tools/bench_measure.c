@@ -43,3 +43,12 @@ bool bench_take_option(int argc, char **argv, int *i, bool *json, weft_context_o
     options->device = argv[++*i];
     return true;
 }
+
+/* SLURM_STEP_NUM_TASKS: srun has started it. */
+bool bench_has_launcher(void) {
+    static const char *const variables[] = {
+        "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (wi_environment(variables[i])) return true;
+    return false;
+}

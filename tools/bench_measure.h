@@ -12,5 +12,7 @@ weft_status bench_time_plan(double *seconds, weft_plan *plan, int repeats);
 bool bench_read_precision(weft_precision *precision, const char *text);
 /* Takes --json and --device SELECTOR at argv[*i], moving *i over a value; false: it is neither. */
 bool bench_take_option(int argc, char **argv, int *i, bool *json, weft_context_options *options);
+/* Has a launcher of MPI or Slurm started this process? */
+bool bench_has_launcher(void);
 
 #endif

@@ -10,12 +10,14 @@
 #include "bench_lstm.h"
 #include "bench_map.h"
 #include "bench_rows.h"
+#include "bench_scale.h"
 #include "bench_seven.h"
 #include "check.h"
 #include "check_random.h"
 #include "device_formats.h"
 #include "in_child.h"
 #include "onnx_command.h"
+#include "pack.h"
 #include "tune.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,14 +35,15 @@ static const char usage[] =
     "  advise              measures training steps on every device, and estimates their time on others\n"
     "  onnx info|run|check|train\n"
     "                      shows, runs, checks or trains the network of an ONNX file\n"
+    "  pack                writes images, tables or arrays as a file of records for training\n"
     "  bench seven         measures training steps of whole networks\n"
     "  bench gemm|conv|attention|lstm\n"
     "                      measures products, convolutions, attention or an LSTM layer\n"
     "  bench map|reduce    measures elementwise ops or reductions, compared with a copy\n"
     "  bench gpt|rows      measures a GPT, or sparse updates of embedding tables\n"
     "  bench curve         trains a network on given batches and prints the loss of each step\n"
-    "  bench images|checkpoint\n"
-    "                      measures loading of images, or saving of checkpoints\n"
+    "  bench images|checkpoint|scale\n"
+    "                      measures loading images, saving checkpoints, or several processes\n"
     "  --version           prints the version\n"
     "\n"
     "weft COMMAND --help explains the options of a command. Where they take a device SEL, it is gpu,\n"
@@ -187,14 +190,15 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
     if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
+    if (strcmp(what, "scale") == 0) return weft_bench_scale(argc - 1, argv + 1);
     return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, gpt, images, "
-                     "lstm, rows, curve, checkpoint");
+                     "lstm, rows, curve, checkpoint, scale");
 }
 
-/* Each benchmark, `weft advise`, `weft onnx` and `weft tune` have helps of their own. */
+/* Each benchmark, and these commands, have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "";
-    static const char *const own[] = {"advise", "onnx", "tune"};
+    static const char *const own[] = {"advise", "onnx", "pack", "tune"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(command, own[i]) == 0) return false;
     const int first = strcmp(command, "bench") == 0 ? 2 : 1, last = first == 2 ? 3 : argc;
@@ -210,6 +214,7 @@ static int run(int argc, char **argv) {
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
     if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
+    if (strcmp(command, "pack") == 0) return weft_pack(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "onnx") == 0) return weft_onnx(argc - 2, argv + 2);

@@ -141,15 +141,18 @@ static weft_tensor *input_of(weft_graph *graph, const bench_network *network) {
     return weft_input(graph, "x", network->vocabulary ? WEFT_I32 : WEFT_F32, dims[0]);
 }
 
-/* How many predictions an example asks for: one, or one a token. */
-static int64_t predictions(const bench_network *network) {
+int64_t bench_network_labels(const bench_network *network) {
     return network->vocabulary ? network->dims[0] : 1;
+}
+
+weft_optimizer bench_network_optimizer(const bench_network *network) {
+    return network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
 }
 
 static weft_optimizer optimizer_of(const bench_network *network, const bench_setting *setting) {
     if (setting->momentum > 0) return weft_sgd_momentum(setting->rate, setting->momentum, 0);
     if (setting->rate > 0) return weft_sgd(setting->rate);
-    return network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
+    return bench_network_optimizer(network);
 }
 
 static int64_t numbers_of(const bench_model *model) {
@@ -158,19 +161,53 @@ static int64_t numbers_of(const bench_model *model) {
     return count;
 }
 
+static weft_tensor *logits_of(const bench_network *network, weft_tensor *x) {
+    return network->build(network->rank == 3 ? weft_channels_first(x) : x);
+}
+
+/* Images lie channels-last, as in input_of. */
+void bench_network_columns(const bench_network *network, weft_column columns[2]) {
+    const int64_t *const dims = network->dims, labels = bench_network_labels(network);
+    columns[0] = (weft_column){.name = "x",
+        .dtype = network->vocabulary ? WEFT_I32 : WEFT_F32,
+        .rank = network->rank,
+        .dims = {dims[0]}};
+    for (int i = 0; i < network->rank; i++) columns[0].dims[i] = dims[(i + 1) % network->rank];
+    columns[1] = (weft_column){.name = "label", .dtype = WEFT_I32, .rank = labels > 1, .dims = {labels}};
+}
+
+weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network) {
+    const int64_t labels = bench_network_labels(network);
+    weft_tensor *const logits = logits_of(network, input_of(graph, network));
+    if (labels == 1) return weft_cross_entropy(logits, weft_input(graph, "label", WEFT_I32));
+    weft_tensor *const input = weft_input(graph, "label", WEFT_I32, labels);
+    return weft_cross_entropy(logits, weft_reshape(input, WEFT_BATCH * labels));
+}
+
+double bench_parameter_bytes(const weft_graph *graph) {
+    double bytes = 0;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        int64_t count = 1;
+        for (int d = 0; d < weft_tensor_rank(parameter); d++) count *= weft_tensor_dimension(parameter, d);
+        bytes += (double)count * sizeof(float);
+    }
+    return bytes;
+}
+
 /* Inputs, and logits. */
 static weft_tensor *build_forward(bench_model *model) {
     const bench_network *const network = model->network;
     weft_tensor *const x = input_of(model->graph, network);
     model->sources[model->source_count++] = (bench_source){x, numbers_of(model), network->vocabulary};
-    return network->build(network->rank == 3 ? weft_channels_first(x) : x);
+    return logits_of(network, x);
 }
 
 static weft_tensor *build_loss(bench_model *model, weft_tensor *logits) {
-    const int64_t labels[] = {WEFT_BATCH * predictions(model->network)};
+    const int64_t labels[] = {WEFT_BATCH * bench_network_labels(model->network)};
     weft_tensor *const input = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
     model->sources[model->source_count++] =
-        (bench_source){input, model->batch * predictions(model->network), model->network->classes};
+        (bench_source){input, model->batch * bench_network_labels(model->network), model->network->classes};
     return weft_cross_entropy(logits, input);
 }
 

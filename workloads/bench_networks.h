@@ -27,6 +27,15 @@ typedef struct bench_network {
 extern const bench_network bench_networks[];
 extern const size_t bench_network_count;
 const bench_network *bench_network_find(const char *name); /* NULL: none of that name */
+/* For trainers, and not of a file: the columns "x" and "label" of a dataset, without data, and the mean cross-entropy of inputs of these names. */
+void bench_network_columns(const bench_network *network, weft_column columns[2]);
+weft_tensor *bench_network_loss(weft_graph *graph, const bench_network *network);
+/* How many labels an example has: one, or one for each token. */
+int64_t bench_network_labels(const bench_network *network);
+/* Bytes of all parameters in f32. */
+double bench_parameter_bytes(const weft_graph *graph);
+/* The network's own optimizer. */
+weft_optimizer bench_network_optimizer(const bench_network *network);
 
 /* An input of a model, of so many numbers; whole ones are below the bound. */
 typedef struct bench_source {

@@ -27,8 +27,8 @@
  *
  * Logarithms and exponentials are to base 2, and the scale includes log2(e). WEFT_WIDTH (64, 128, 256) is at least d and dv. WEFT_QUERIES,
  * WEFT_ATTENTION_ROWS (13 in the picture) and WEFT_SUMMED are set in src/kernels/attention/attention_cpu.c. mask_kind is 0 (no mask), 1
- * (bool: true if the key takes part) or 2 (f32: added to the score). If no key takes part in a row, its lse is inf, and its P, y and
- * gradients are 0. */
+ * (bool: true if the key takes part) or 2 (f32: added to the score). If no key takes part in a row, its lse is inf, its P is 0, and its
+ * y is `unseen`, 0 or NaN; with 0 the gradients are 0. Blocks of scores in which no key takes part are not computed. */
 
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU
@@ -109,7 +109,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
     long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,
     int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0,
     long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column, long y_0, long y_1,
-    long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+    long y_row, long lse, float unseen, float scale WEFT_DROP_PARAMETERS) {
     const int n = (int)get_global_id(1);
     const int query = (int)(get_global_size(0) - 1 - get_global_id(0)) * WEFT_QUERIES;
     const int nq = min(WEFT_QUERIES, queries - query);
@@ -139,6 +139,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
     const int end = causal ? min(keys, query + nq) : keys;
     for (int key = 0; key < end; key += WEFT_KEYS) {
         const int nk = min(WEFT_KEYS, end - key);
+        if (weft_attention_hidden(mask_kind, mask, mask_offset + query * mask_row + key * mask_column,
+                mask_row, mask_column, nq, nk))
+            continue;
         WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
         WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
         WEFT_SCORE_BLOCK(own, scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
@@ -160,7 +163,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
     }
     y += y_offset;
     for (int i = 0; i < nq; i++) {
-        rescale[i] = total[i] == 0.0f ? 0.0f : 1.0f / total[i];
+        rescale[i] = total[i] == 0.0f ? unseen : 1.0f / total[i];
         const float log_sum = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
         y[lse + (long)n * queries + query + i] = log_sum;
         y[lse + (long)(n + get_global_size(1)) * queries + query + i] =
@@ -299,10 +302,14 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q
         const int end = causal ? min(last, query + nq) : last;
         for (int key = begin; key < last && (query == 0 || key < end); key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
+            const bool hidden = key >= end || weft_attention_hidden(mask_kind, mask,
+                                                  mask_offset + query * mask_row + key * mask_column,
+                                                  mask_row, mask_column, nq, nk);
+            if (hidden && query > 0) continue;
             WEFT_NAME(begin_gradients)
             (&blocks, query == 0, dk + key * dk_row, dk_row, dv + key * dv_row, dv_row, nk, d_width,
                 dv_width);
-            if (key < end) {
+            if (!hidden) {
                 WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
                 WEFT_SCORE_BLOCK(own, scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask,

@@ -130,7 +130,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     barrier(CLK_LOCAL_MEM_FENCE);
     y += y_offset;
     if (own_part == 0) {
-        factors[own_row] = total == 0.0f ? 0.0f : 1.0f / total;
+        factors[own_row] = total == 0.0f ? unseen : 1.0f / total;
         const float log_sum = total == 0.0f ? INFINITY : own.top + log2(total);
         if (first + own_row < queries) {
             y[lse + (long)n * queries + first + own_row] = log_sum;

@@ -68,7 +68,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, lon
     long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,
     int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0,
     long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column, long y_0, long y_1,
-    long y_row, long lse, float scale) {
+    long y_row, long lse, float unseen, float scale) {
     const int n = (int)get_global_id(1), query = (int)get_global_id(0);
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1 + query * q_row;
@@ -114,7 +114,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, lon
     y[lse + (long)n * queries + query] = log_sum;
     y[lse + (long)(n + get_global_size(1)) * queries + query] = weft_attention_lost(log_sum, most, total);
     y += a * y_0 + b * y_1 + query * y_row;
-    const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
+    const float inverse = total == 0.0f ? unseen : 1.0f / total;
     WEFT_UNROLL for (int x = 0; x < WEFT_FEW_DV; ++x) * (__global weft_lanes_f32 *)(y + 16 * x) =
         sums[x] * inverse;
     (void)d_width, (void)dv_width, (void)q_column, (void)k_column, (void)v_column;

@@ -361,7 +361,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         weft_attention_put_rows(rest + (long)get_global_size(1) * queries, queries - query,
             total == 0.0f ? (float4)(1.0f) : WEFT_ATTENTION_LOST(logs, top, total));
     }
-    const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
+    const float4 factors = total == 0.0f ? (float4)(unseen) : 1.0f / total;
     WEFT_NAME(store_rows)
     (y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
 }

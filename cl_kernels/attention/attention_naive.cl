@@ -81,7 +81,8 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     y[lse + (long)(n + get_global_size(1)) * queries + i] = weft_attention_lost(log_sum, top, total);
     y += a * y_0 + b * y_1 + i * y_row;
     weft_attention_clear(y, dv_width);
-    const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
+    for (int x = 0; total == 0.0f && x < dv_width; x++) y[x] = unseen;
+    const float inverse = 1.0f / total;
     for (int j = 0; total != 0.0f && j < end; j++) {
         const float weight = exp2(WEFT_SCORE(q, k + j * k_row, i, j) - top) * inverse;
         weft_attention_add(y, v + j * v_row, v_column, weight * WEFT_KEPT(i, j), dv_width);

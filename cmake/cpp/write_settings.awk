@@ -48,9 +48,9 @@ function cpp_type(type) { return has_setters[type] ? "weft::" short(type) : type
 
 # ---- structs with setters ----
 
-function setter(of, name, parameter, body, note) {
+function setter(of, name, argument, body, note) {
     comment_of(note, "    ")
-    say("    " of " &" name "(" parameter ") {")
+    say("    " of " &" name "(" argument ") {")
     say("        " body)
     say("        return *this;")
     say("    }")

@@ -100,6 +100,21 @@ static weft_status by_rows(weft_graph *graph) {
     return status ? status : weft_graph_set_precision(graph, WEFT_PRECISION_BF16);
 }
 
+/* A dataset as one file with a checksum for each record, which stays on disk while a loader reads it. */
+static weft_status records(weft_context *context, weft_dataset *dataset, const char *folder) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/example_data.records", folder);
+    const weft_records_options options = {WEFT_RECORDS_OPTIONS_INIT, .skip_damaged = true};
+    weft_dataset *opened = NULL;
+    weft_status status = weft_dataset_save_records(dataset, path);
+    if (!status) status = weft_dataset_open_records(&opened, context, path, &options);
+    if (!status)
+        printf("%zu records, %zu are damaged\n", weft_dataset_size(opened), weft_dataset_skipped(opened));
+    weft_dataset_release(opened);
+    (void)remove(path);
+    return status;
+}
+
 static weft_status arrays(weft_context *context, const char *folder) {
     const float numbers[2][WIDTH] = {{1, 2, 3}, {4, 5, 6}};
     char path[512];
@@ -118,6 +133,7 @@ static weft_status arrays(weft_context *context, const char *folder) {
             &loader, dataset, &(weft_loader_options){WEFT_LOADER_OPTIONS_INIT, .batch = 2});
     if (!status) status = weft_loader_begin(loader, 0);
     while (!status && examples) status = weft_loader_next(loader, &examples, columns);
+    if (!status) status = records(context, dataset, folder);
     printf("%zu columns of %zu examples\n", weft_dataset_column_count(dataset), weft_dataset_size(dataset));
     weft_loader_release(loader);
     weft_dataset_release(weft_dataset_retain(dataset));

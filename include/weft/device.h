@@ -77,6 +77,10 @@ typedef struct weft_context_options {
     /* The largest number of bytes to read from a file whose length is not known before. 0: 1 GiB from a pipe or a
      * device, 16 MiB + 100 times the size of the file from a gzip file. */
     size_t file_limit;
+    /* The most bytes of host memory that the examples of a dataset from files take. A dataset of more bytes leaves them
+     * in its files, from which the threads of a loader read each example when they need it: its columns have no data
+     * (weft_dataset_column). Its batches are the same. 0: 256 MiB. */
+    size_t data_limit;
     /* Work is divided as for so many compute units, and partial sums are added in a fixed order: with the same number,
      * results have the same bits on any number of cores of one kind of processor. At most 4096. 0: $WEFT_WORK_UNITS,
      * otherwise the number of units of the device. */
@@ -107,6 +111,16 @@ typedef struct weft_context_options {
      * NULL. */
     void (*on_release)(void *user);
     void *release_user;
+    /* Several devices, among which a trainer divides each batch (docs/scale.md): selectors as for `device`, separated by
+     * commas, at most 8 devices. A selector that is no position ("0:1") takes the best device that is not in the list
+     * before. SELECTOR/N stands for N sub-devices with an equal number of compute units, as "0:0/2". Devices of different
+     * drivers may be in one list. Parameters and states are on the first device, where all other plans run; memory_limit
+     * and work_units hold for each device. Excludes `device` and cl_context. NULL: `device`; if neither is set,
+     * $WEFT_DEVICE, which may be such a list. */
+    const char *devices;
+    /* Default false: a device of the list that cannot be opened is an error, which names it. true: the log names it, and
+     * the context has the others. */
+    bool skip_failed_devices;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -146,7 +146,7 @@ typedef struct weft_image_options {
 
 /* A dataset from a folder with the binary files of CIFAR (cs.toronto.edu/~kriz/cifar.html): data_batch_1.bin to
  * data_batch_5.bin and test_batch.bin, or train.bin and test.bin. The images have 3 × 32 × 32 bytes, and are kept in
- * host memory. Columns: "image", "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in
+ * host memory (at most weft_context_options.data_limit bytes; otherwise they stay in the files). Columns: "image", "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in
  * batches.meta.txt, or in fine_label_names.txt and coarse_label_names.txt; none if this file is missing. Errors:
  * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a file of the wrong length, or a label out of range). */
 typedef enum weft_cifar {
@@ -184,6 +184,30 @@ typedef struct weft_image_block {
 } weft_image_block;
 WEFT_API weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *context,
     const weft_image_block *images, const weft_image_options *options);
+
+/* ---- files of records: the examples one after the other, each with a checksum ---- */
+typedef struct weft_records_options {
+    size_t struct_size;
+    /* For a file whose first column is u8 pixels of images (C, H, W) or (H, W, C): they become the column "image" of a
+     * dataset of images with these options. Default NULL: all columns are as in the file. */
+    const weft_image_options *images;
+    /* Default false: a record whose checksum is wrong is an error when it is loaded, and a file that is cut is an error at
+     * once. true: the file is read once when it is opened; damaged and missing records are left out, counted
+     * (weft_dataset_skipped) and logged. */
+    bool skip_damaged;
+} weft_records_options;
+#define WEFT_RECORDS_OPTIONS_INIT .struct_size = sizeof(weft_records_options)
+
+/* Saves the examples of a dataset, in their order, as a file of records, which is written completely or not at all. `weft
+ * pack` does so from the command line. Save images with the option `bytes`, and without random transforms, so that they
+ * take one byte for each number and can be augmented later. Errors: WEFT_ERROR_FILE, and those of loading an example. */
+WEFT_API weft_status weft_dataset_save_records(weft_dataset *dataset, const char *path);
+/* A dataset from a file of records, which stay in the file: the threads of a loader read each record when they need it,
+ * and host memory does not depend on the size of the file. Labels are checked when they are loaded. options NULL means
+ * all defaults. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged header; a file that is cut: the line names the
+ * first missing record and its offset); those of images. */
+WEFT_API weft_status weft_dataset_open_records(
+    weft_dataset **dataset, weft_context *context, const char *path, const weft_records_options *options);
 
 /* A dataset of the same images (shared, not copied) with other options, for example for validation without
  * augmentation after weft_dataset_split. */

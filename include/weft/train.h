@@ -25,7 +25,8 @@ typedef struct weft_column {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
-    /* examples × dims, row-major. NULL in a dataset of images, whose files are decoded when a batch is loaded. */
+    /* examples × dims, row-major. NULL if the loader reads or decodes each example when it needs it: images, files of
+     * records, and files larger than weft_context_options.data_limit. */
     const void *data;
     const weft_encoding *encoding; /* borrowed from a dataset; NULL: not known, and never compared */
 } weft_column;
@@ -304,13 +305,21 @@ typedef struct weft_trainer_options {
      * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
      * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
-    /* Divides each batch into this many ranges of examples, whose gradients are computed one after the other, each by a plan for
-     * batch / gradient_shards examples, and added up in this order. Loss, metrics, clipping and overflow are those of the whole batch.
+    /* Divides each batch into this many ranges of examples, whose gradients are computed each by a plan for
+     * batch / gradient_shards examples, and added up in this order: one after the other on one device, in turn and at the same time on the
+     * devices of a context that has several (weft_context_options.devices). Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
-     * on this number, but not on the number of processes. It divides the batch, and is at least the number of processes. Default: the
-     * number of processes. More than 1 excludes `step`, `updates`, `carries`, `gradient_histograms`, tables that are updated by rows, and losses that are
+     * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
+     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
      * neither sums nor means over the examples. */
     size_t gradient_shards;
+    /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
+     * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
+    weft_dtype exchange;
+    /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
+     * `accumulate`, `average_decay` and checkpoints that the program saves itself. Default false. */
+    bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),
      * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards
@@ -382,6 +391,9 @@ typedef struct weft_training_info {
     size_t skipped_steps;       /* steps in f16 whose gradients overflowed, which changed nothing */
     size_t empty_steps;         /* steps in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
+    /* Of all training steps of this process, with several processes: the time in which gradients were exchanged, and the part of it in which
+     * the process had nothing else to do. The rest was hidden behind the computation of gradients. */
+    double exchange_seconds, exposed_exchange_seconds;
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
@@ -400,6 +412,28 @@ typedef struct weft_prediction {
 /* weft_predict with up to 16 outputs in one run, which computes nodes that several outputs use once. */
 WEFT_API weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count, size_t batch,
     const weft_column *inputs, size_t count);
+
+/* What a classifier gets wrong in a dataset. */
+#define WEFT_MAX_MISTAKES 24
+typedef struct weft_mistake {
+    size_t example; /* its index in the dataset */
+    int32_t label, predicted;
+    double probability, loss; /* probability: of the predicted class */
+} weft_mistake;
+typedef struct weft_mistakes {
+    size_t examples; /* whose label is not negative */
+    size_t wrong;    /* those of them with another predicted class */
+    size_t count;    /* of `worst`: the wrong examples with the largest loss, from the largest on */
+    weft_mistake worst[WEFT_MAX_MISTAKES];
+} weft_mistakes;
+/* Classifies all examples. logits (batch, classes), f32, at most 1024 classes, or (batch, 1) for two classes. labels:
+ * the name of an i32 column; NULL: "label". picture: the path of a PNG file, which gets the images of `worst`, six in a
+ * row, small ones enlarged and large ones reduced, unless there are none; NULL: no file. The images are those of the
+ * first input of the logits whose examples are (H, W), or have 1 or 3 channels. WEFT_ERROR_ARGUMENT: there is no such
+ * column or input, or a label is not below the number of classes. Other errors: those of weft_predict, weft_loader_next
+ * and weft_image_save_png. */
+WEFT_API weft_status weft_find_mistakes(weft_mistakes *found, weft_tensor *logits, weft_dataset *dataset,
+    const char *labels, const char *picture);
 
 #ifdef __cplusplus
 }

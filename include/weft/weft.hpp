@@ -8,6 +8,7 @@
 
 #include <weft/calls.hpp>
 
+/* The names of Weft in C++. */
 namespace weft {
 /* Without options, opens the default device. The callbacks of the options live as long as the context does in C. */
 inline context::context(const weft::context_options &options) {

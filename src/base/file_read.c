@@ -15,8 +15,7 @@ weft_status wi_file_check_regular(int file, const char *path, wi_path_info *info
     WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
 }
 
-/* Opens a file for reading if the rules allow its kind. *file is the descriptor, or -1 after an error. */
-static weft_status open_by(const wi_file_rules *rules, const char *path, int *file) {
+weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file) {
     wi_path_info info;
     *file = wi_open(path, rules->any ? WI_OPEN_WAITING : WI_OPEN_READ);
     if (*file < 0) return wi_file_fail("open", path, errno);
@@ -100,7 +99,7 @@ weft_status wi_file_read_opened(
 
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes) {
     int file = -1;
-    WI_TRY(open_by(rules, path, &file));
+    WI_TRY(wi_file_open_by(rules, path, &file));
     const weft_status status = wi_file_read_opened(file, rules, path, data, bytes);
     wi_close(file);
     return status;

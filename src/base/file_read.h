@@ -15,6 +15,8 @@ typedef struct wi_file_rules {
     bool any;     /* pipes and devices may be read, too */
     size_t limit; /* bytes, for pipes, devices and unpacked files; 0: the defaults */
 } wi_file_rules;
+/* Opens a file for reading if the rules allow its kind. *file is the descriptor, or -1 after an error. */
+weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file);
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes);
 /* Reads from the descriptor's position to the end, and leaves the descriptor open. path is for the error message. */
 weft_status wi_file_read_opened(

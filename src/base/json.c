@@ -244,3 +244,16 @@ size_t wi_json_count(const wi_json *json) {
     }
     return count;
 }
+
+void wi_json_append_string(wi_text *text, const char *string) {
+    wi_text_append_bytes(text, "\"", 1);
+    for (; *string; string++) {
+        if (*string == '"' || *string == '\\')
+            wi_text_append(text, "\\%c", *string);
+        else if ((unsigned char)*string < ' ')
+            wi_text_append(text, "\\u%04x", (unsigned)(unsigned char)*string);
+        else
+            wi_text_append_bytes(text, string, 1);
+    }
+    wi_text_append_bytes(text, "\"", 1);
+}

@@ -1,4 +1,4 @@
-/* Reading JSON (RFC 8259) in place, without allocating. wi_json_check validates a text; the other functions walk
+/* Reading JSON (RFC 8259) in place, without allocating, and writing its strings. wi_json_check validates a text; the other functions walk
  * through a text that it has accepted. The check and a walk each take time linear in the text.
  *
  * Stricter than the RFC: texts and decoded strings are UTF-8 (no lone surrogates), and values are nested at most 64
@@ -6,9 +6,7 @@
 #ifndef WI_JSON_H
 #define WI_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/memory.h"
 
 /* Whether the text is one value, with white space around it allowed. *at: offset of the first wrong byte, or `bytes` if
  * the text ends too early. */
@@ -38,5 +36,8 @@ bool wi_json_integer(wi_json *json, int64_t *value);
 void wi_json_skip(wi_json *json);
 /* The number of members or elements of the next object or array, 0 for another value; json does not move. */
 size_t wi_json_count(const wi_json *json);
+
+/* Appends a string with its quotation marks. It must be UTF-8. */
+void wi_json_append_string(wi_text *text, const char *string);
 
 #endif

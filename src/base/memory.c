@@ -87,21 +87,28 @@ static wi_arena_block *add_block(wi_arena *arena, size_t bytes) {
     return block;
 }
 
+static void *take(wi_arena *arena, size_t bytes, size_t alignment) {
+    wi_arena_block *block = arena->blocks;
+    size_t begin = block ? (block->used + alignment - 1) / alignment * alignment : 0;
+    if (!block || begin > block->capacity || block->capacity - begin < bytes) {
+        block = add_block(arena, bytes);
+        begin = 0;
+    }
+    if (!block) return NULL;
+    block->used = begin + bytes;
+    arena->bytes += bytes;
+    return (char *)(block + 1) + begin;
+}
+
 void *wi_arena_take(wi_arena *arena, size_t bytes) {
     if (bytes > SIZE_MAX - sizeof(wi_arena_block) - ARENA_ALIGNMENT) return no_memory(bytes);
     const size_t size = (at_least_one(bytes) + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-    wi_arena_block *block = arena->blocks;
-    if (!block || block->capacity - block->used < size) block = add_block(arena, size);
-    if (!block) return NULL;
-    char *const memory = (char *)(block + 1) + block->used;
-    block->used += size;
-    arena->bytes += size;
-    return memory;
+    return take(arena, size, ARENA_ALIGNMENT);
 }
 
 char *wi_arena_string(wi_arena *arena, const char *text) {
     const size_t bytes = strlen(text) + 1;
-    char *copy = wi_arena_take(arena, bytes);
+    char *const copy = take(arena, bytes, 1);
     if (copy) memcpy(copy, text, bytes);
     return copy;
 }

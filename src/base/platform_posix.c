@@ -71,6 +71,13 @@ int64_t wi_read_some(int file, void *buffer, size_t bytes) {
     return got;
 }
 
+int64_t wi_read_at(int file, uint64_t offset, void *buffer, size_t bytes) {
+    ssize_t got;
+    do got = pread(file, buffer, bytes, (off_t)offset);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 bool wi_write_all(int file, const void *data, size_t bytes) {
     const char *from = data;
     while (bytes) {

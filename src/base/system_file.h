@@ -24,6 +24,8 @@ bool wi_look(int file, wi_path_info *info);
 bool wi_look_at(const char *path, wi_path_info *info); /* follows links */
 /* The number of bytes read, 0 at the end of the file. */
 int64_t wi_read_some(int file, void *buffer, size_t bytes);
+/* Reads from this offset of a regular file. Threads may do so at once. The file's position afterwards is not defined. */
+int64_t wi_read_at(int file, uint64_t offset, void *buffer, size_t bytes);
 bool wi_write_all(int file, const void *data, size_t bytes);
 bool wi_truncate(int file, uint64_t bytes);
 bool wi_sync(int file); /* waits until the disk has the file */

@@ -118,13 +118,23 @@ bool wi_is_link(const char *path) {
     return state != INVALID_FILE_ATTRIBUTES && state & FILE_ATTRIBUTE_REPARSE_POINT;
 }
 
-int64_t wi_read_some(int file, void *buffer, size_t bytes) {
+/* place: the offset; NULL: the position of the file. */
+static int64_t read_from(int file, OVERLAPPED *place, void *buffer, size_t bytes) {
     DWORD got = 0;
     const DWORD most = bytes < LARGEST_WRITE ? (DWORD)bytes : LARGEST_WRITE;
-    if (ReadFile(handle_of(file), buffer, most, &got, NULL)) return got;
+    if (ReadFile(handle_of(file), buffer, most, &got, place)) return got;
     if (GetLastError() == ERROR_BROKEN_PIPE || GetLastError() == ERROR_HANDLE_EOF) return 0;
     wi_take_error();
     return -1;
+}
+
+int64_t wi_read_some(int file, void *buffer, size_t bytes) {
+    return read_from(file, NULL, buffer, bytes);
+}
+
+int64_t wi_read_at(int file, uint64_t offset, void *buffer, size_t bytes) {
+    OVERLAPPED place = {.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
+    return read_from(file, &place, buffer, bytes);
 }
 
 bool wi_write_all(int file, const void *data, size_t bytes) {

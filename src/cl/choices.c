@@ -226,17 +226,23 @@ static void take_found(wi_device *device, const reader *r, const char *name) {
             name, r->skipped);
 }
 
+/* Ends the line, also before a CR LF of an editor on Windows, and returns the next one: "" after the last. */
+static char *cut_line(char *line) {
+    const size_t length = strcspn(line, "\n");
+    char *const next = line + length + (line[length] == '\n');
+    line[length - (length > 0 && line[length - 1] == '\r')] = '\0';
+    return next;
+}
+
 static void take(wi_device *device, char *text, const char *name, list_level level) {
     reader r = {.device = device, .level = level};
     wi_locale locale;
     int number = 1;
     bool right = true;
     wi_locale_enter(&locale);
-    for (char *line = text; right && *line; number++) {
-        char *const end = strchr(line, '\n');
-        if (end) *end = '\0';
+    for (char *line = text, *next; right && *line; line = next, number++) {
+        next = cut_line(line);
         right = take_line(&r, line);
-        line = end ? end + 1 : line + strlen(line);
     }
     wi_locale_leave(&locale);
     if (right && r.begun)
@@ -347,11 +353,9 @@ static void append_kept(const wi_device *device, wi_text *text, const char *line
 
 static void append_others(const wi_device *device, wi_text *text, char *old) {
     bool own = true;
-    while (old && *old) {
-        char *const end = strchr(old, '\n');
-        if (end) *end = '\0';
+    for (char *next; old && *old; old = next) {
+        next = cut_line(old);
         append_kept(device, text, old, &own);
-        old = end ? end + 1 : NULL;
     }
 }
 

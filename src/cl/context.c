@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/process.h"
-#include "cl/device_open.h"
+#include "cl/device_sequence.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"
@@ -22,6 +22,10 @@ static weft_status check_options(const weft_context_options *options) {
     if (options->cl_context && options->device)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_context_create: the options device and cl_device are both set; set one of them");
+    if (options->devices && (options->device || options->cl_context))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: the options devices and %s are both set; set one of them",
+            options->device ? "device" : "cl_device");
     return WEFT_OK;
 }
 
@@ -37,23 +41,28 @@ static weft_context *make_context(const weft_context_options *options) {
     context->progress_user = options->progress_user;
     context->seed = options->seed;
     context->files = (wi_file_rules){context->allocator, options->any_files, options->file_limit};
+    context->data_limit = options->data_limit;
     atomic_init(&context->references, 1);
     return context;
 }
 
-weft_status wi_context_open_device(weft_context *context, const weft_context_options *options) {
+weft_status wi_context_open_at(
+    weft_context *context, const weft_context_options *options, const wi_device_place *place) {
     const wi_device_host host = {.allocator = context->allocator,
         .log = &context->log,
         .progress = context->progress,
         .progress_user = context->progress_user};
-    const int index = context->device_count;
-    if (index == WI_MAX_DEVICES)
+    if (place->index == WI_MAX_DEVICES)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_context_create: more than %d devices are selected, the maximum for a context",
             WI_MAX_DEVICES);
-    WI_TRY(wi_device_open(&context->devices[index], &host, index, options));
+    WI_TRY(wi_device_open(&context->devices[place->index], &host, place, options));
     context->device_count++;
     return WEFT_OK;
+}
+
+weft_status wi_context_open_device(weft_context *context, const weft_context_options *options) {
+    return wi_context_open_at(context, options, &(wi_device_place){.index = context->device_count});
 }
 
 static void free_context(weft_context *context) {
@@ -71,7 +80,7 @@ weft_status weft_context_create(weft_context **result, const weft_context_option
     weft_context *const context = make_context(&options);
     if (!context) return WEFT_ERROR_MEMORY;
     wi_kernel_source_check(&context->log);
-    const weft_status status = wi_context_open_device(context, &options);
+    const weft_status status = wi_context_open_devices(context, &options);
     if (status != WEFT_OK) {
         free_context(context);
         return status;

@@ -21,6 +21,7 @@ struct weft_context {
     void *release_user;
     uint64_t seed;
     wi_file_rules files; /* which files may be read */
+    size_t data_limit;   /* the option; 0: the default */
     wi_device *devices[WI_MAX_DEVICES];
     int device_count;
     struct weft_graph *graph; /* the default graph, set on demand by src/graph; released first */

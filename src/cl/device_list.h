@@ -44,6 +44,11 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
  * WEFT_ERROR_NO_DEVICE if no device matches; the message lists all devices. */
 weft_status wi_device_list_select(wi_device_list *list, const char *selector);
 
+/* Whether the selector is a position in the list, such as "0:1". */
+bool wi_is_device_position(const char *selector);
+/* Removes a device from the list. */
+void wi_device_list_remove(wi_device_list *list, cl_device_id device);
+
 /* Whether text contains part; upper and lower case are equal. */
 bool wi_contains_any_case(const char *text, const char *part);
 

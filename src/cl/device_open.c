@@ -20,6 +20,7 @@
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
+#include "cl/sub_device.h"
 #include "cl/uploads.h"
 
 #include <string.h>
@@ -36,7 +37,9 @@ static void close_parts(wi_device *device) {
     wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
+    if (device->listed && device->id != device->listed) clReleaseDevice(device->id);
     wi_driver_unlock();
+    device->id = device->listed = NULL;
     device->queue = NULL;
     device->cl = NULL;
 }
@@ -157,11 +160,12 @@ static weft_status check_usable(const wi_device_entry *entry) {
         info->name, info->platform, info->opencl);
 }
 
-static weft_status open_entry(
-    wi_device *device, const weft_context_options *options, const wi_device_entry *entry) {
+static weft_status open_entry(wi_device *device, const weft_context_options *options,
+    const wi_device_place *place, const wi_device_entry *entry) {
     WI_TRY(check_usable(entry));
     device->info = entry->info;
-    device->id = entry->device;
+    device->id = device->listed = entry->device;
+    if (place->parts) WI_TRY(wi_sub_device_take(device, place->part, place->parts));
     WI_TRY(make_context(device, entry->platform));
     WI_TRY(make_queue(device));
     return open_parts(device, options);
@@ -257,17 +261,29 @@ static void log_unknown(const wi_device *device, const wi_device_list *list) {
     }
 }
 
+/* Removes the devices that a selector by name or type does not match again. */
+static weft_status remove_taken(wi_device_list *list, const wi_device_place *place, const char *selector) {
+    if (place->taken_count == 0 || wi_is_device_position(selector)) return WEFT_OK;
+    for (int i = 0; i < place->taken_count; i++) wi_device_list_remove(list, place->taken[i]->listed);
+    if (list->count > 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_NO_DEVICE,
+        "each device that '%s' matches is in the list already; 'weft devices' prints the positions of all",
+        selector);
+}
+
 /* Opens the best device that the selector matches and that can be opened. If none can, the error is that of the best
  * one. */
-static weft_status open_selected(wi_device *device, const weft_context_options *options) {
+static weft_status open_selected(
+    wi_device *device, const weft_context_options *options, const wi_device_place *place) {
     char first_error[WI_ERROR_LINE] = "";
     wi_device_list list;
     weft_status status = wi_device_list_read(&list, device->host.allocator);
     if (status != WEFT_OK) goto done;
     log_unknown(device, &list);
     WI_TRY_DONE(wi_device_list_select(&list, options->device));
+    WI_TRY_DONE(remove_taken(&list, place, options->device));
     for (size_t i = 0; i < list.count; i++) {
-        const weft_status opened = open_entry(device, options, &list.entries[i]);
+        const weft_status opened = open_entry(device, options, place, &list.entries[i]);
         if (opened == WEFT_OK) {
             /* The failures of devices that were tried before are not errors of this call. */
             wi_error_restore("");
@@ -294,17 +310,17 @@ done:
     return status;
 }
 
-weft_status wi_device_open(
-    wi_device **result, const wi_device_host *host, int index, const weft_context_options *given) {
+weft_status wi_device_open(wi_device **result, const wi_device_host *host, const wi_device_place *place,
+    const weft_context_options *given) {
     weft_context_options options = *given;
     *result = NULL;
     WI_TRY(wi_environment_read(&options));
     wi_device *const device = wi_allocate(host->allocator, sizeof *device);
     if (!device) return WEFT_ERROR_MEMORY;
     device->host = *host;
-    device->index = index;
+    device->index = place->index;
     const weft_status status =
-        options.cl_context ? open_given(device, &options) : open_selected(device, &options);
+        options.cl_context ? open_given(device, &options) : open_selected(device, &options, place);
     if (status == WEFT_OK)
         *result = device;
     else

@@ -26,6 +26,7 @@ static inline void *wi_driver_no_object(cl_int *error) {
 #define WI_DRIVER_OBJECT(call, error) (wi_process_lost_driver() ? wi_driver_no_object(error) : (call))
 
 #define clBuildProgram(...)                   WI_DRIVER_CALL(clBuildProgram(__VA_ARGS__))
+#define clCreateSubDevices(...)               WI_DRIVER_CALL(clCreateSubDevices(__VA_ARGS__))
 #define clEnqueueBarrierWithWaitList(...)     WI_DRIVER_CALL(clEnqueueBarrierWithWaitList(__VA_ARGS__))
 #define clEnqueueCopyBuffer(...)              WI_DRIVER_CALL(clEnqueueCopyBuffer(__VA_ARGS__))
 #define clEnqueueFillBuffer(...)              WI_DRIVER_CALL(clEnqueueFillBuffer(__VA_ARGS__))
@@ -50,6 +51,7 @@ static inline void *wi_driver_no_object(cl_int *error) {
 #define clGetProgramInfo(...)                 WI_DRIVER_CALL(clGetProgramInfo(__VA_ARGS__))
 #define clReleaseCommandQueue(...)            WI_DRIVER_CALL(clReleaseCommandQueue(__VA_ARGS__))
 #define clReleaseContext(...)                 WI_DRIVER_CALL(clReleaseContext(__VA_ARGS__))
+#define clReleaseDevice(...)                  WI_DRIVER_CALL(clReleaseDevice(__VA_ARGS__))
 #define clReleaseEvent(...)                   WI_DRIVER_CALL(clReleaseEvent(__VA_ARGS__))
 #define clReleaseKernel(...)                  WI_DRIVER_CALL(clReleaseKernel(__VA_ARGS__))
 #define clReleaseMemObject(...)               WI_DRIVER_CALL(clReleaseMemObject(__VA_ARGS__))

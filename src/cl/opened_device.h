@@ -74,6 +74,8 @@ typedef struct wi_device {
     wi_device_profile profile;
     cl_context cl;
     cl_device_id id;
+    cl_device_id
+        listed; /* the device of its platform: `id`, or the device of which `id` is a part; NULL: the embedder's */
     cl_command_queue queue; /* executes in order */
     wi_device_progress progress;
     struct wi_uploads *uploads; /* the queue for uploads; NULL: there is none */

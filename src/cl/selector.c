@@ -18,8 +18,7 @@ bool wi_contains_any_case(const char *text, const char *part) {
     }
 }
 
-/* Whether the selector is a position in the list, such as "0:1". */
-static bool is_place(const char *selector) {
+bool wi_is_device_position(const char *selector) {
     const size_t platform = strspn(selector, "0123456789");
     if (platform == 0 || selector[platform] != ':') return false;
     const char *const device = selector + platform + 1;
@@ -56,7 +55,7 @@ static fit fit_of(const wi_device_entry *entry, const char *selector) {
 
 static fit best_fit(const wi_device_list *list, const char *selector) {
     fit best = FITS_VENDOR;
-    for (size_t i = 0; i < list->count && selector && !is_place(selector); i++) {
+    for (size_t i = 0; i < list->count && selector && !wi_is_device_position(selector); i++) {
         if (list->entries[i].status != WEFT_OK) continue;
         const fit own = fit_of(&list->entries[i], selector);
         if (own > best) best = own;
@@ -66,7 +65,7 @@ static fit best_fit(const wi_device_list *list, const char *selector) {
 
 static bool fits(const wi_device_entry *entry, const char *selector, fit best) {
     if (!selector) return true;
-    if (is_place(selector)) return strcmp(entry->info.selector, selector) == 0;
+    if (wi_is_device_position(selector)) return strcmp(entry->info.selector, selector) == 0;
     if (entry->status != WEFT_OK)
         /* This may be the device that was meant: if no other can be opened, its error is reported. */
         return true;
@@ -130,4 +129,11 @@ weft_status wi_device_list_select(wi_device_list *list, const char *selector) {
     list->count = kept;
     sort_best_first(list);
     return WEFT_OK;
+}
+
+void wi_device_list_remove(wi_device_list *list, cl_device_id device) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->entries[i].device != device) list->entries[kept++] = list->entries[i];
+    list->count = kept;
 }

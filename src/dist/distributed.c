@@ -122,7 +122,8 @@ weft_status weft_distributed_gather(weft_distributed *job, const void *own, size
 
 static weft_status add_up(weft_distributed *job, wi_sum *sum, float *values, size_t count) {
     const float *result = NULL;
-    WI_TRY(wi_sum_init(sum, job, job->allocator, job->size, count));
+    const wi_sum_options options = {.shards = job->size, .floats = count};
+    WI_TRY(wi_sum_init(sum, job, job->allocator, &options));
     memcpy(wi_sum_slot(sum, 0), values, count * sizeof *values);
     WI_TRY(wi_sum_begin(sum, 0));
     WI_TRY(wi_sum_finish(sum, &result));

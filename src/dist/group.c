@@ -16,7 +16,8 @@ static const char *const meeting_names[WI_MEETINGS] = {[WI_MEET_LEAVE] = "leaves
     [WI_MEET_SYNCHRONISE] = "calls weft_distributed_synchronise",
     [WI_MEET_PASS] = "begins a pass over a dataset",
     [WI_MEET_STEP] = "begins a step",
-    [WI_MEET_RESULTS] = "ends a step"};
+    [WI_MEET_RESULTS] = "ends a step",
+    [WI_MEET_PARAMETERS] = "exchanges what it has updated"};
 
 /* ---- waiting ---- */
 
@@ -36,19 +37,22 @@ static const char *gives_up(const weft_distributed *group, double waited, double
     return NULL;
 }
 
+weft_status wi_group_test(weft_distributed *group, wi_transport_work *work, bool *finished) {
+    char line[WI_TRANSPORT_LINE] = "", text[WI_TRANSPORT_LINE + 64];
+    if (group->is_over) WI_FAIL(WEFT_ERROR_PEER, "%s", group->over);
+    if (group->transport->test(work, finished, line)) return WEFT_OK;
+    snprintf(text, sizeof text, "distributed: rank %zu of %zu: %s", group->rank, group->size, line);
+    return lose(group, text);
+}
+
 /* Polls without sleeping at first, as most answers come within microseconds; then sleeps a little longer each time, so that processes that
  * share a core do not take it from one another. */
 weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
     const double began = wi_clock_seconds();
     double sleeps = 20e-6, stopped_at = 0;
     for (size_t tries = 0;; tries++) {
-        char line[WI_TRANSPORT_LINE] = "";
         bool finished = false;
-        if (!group->transport->test(work, &finished, line)) {
-            char text[WI_TRANSPORT_LINE + 64];
-            snprintf(text, sizeof text, "distributed: rank %zu of %zu: %s", group->rank, group->size, line);
-            return lose(group, text);
-        }
+        WI_TRY(wi_group_test(group, work, &finished));
         if (finished) return WEFT_OK;
         if (tries < SPINS) continue;
         const double now = wi_clock_seconds();
@@ -75,6 +79,22 @@ weft_status wi_group_gather(weft_distributed *group, const void *own, const size
     at[0] = 0;
     for (size_t r = 1; r < group->size; r++) at[r] = at[r - 1] + bytes[r - 1];
     if (!group->transport->gather(&work, own, all, bytes, at, line)) return lose(group, line);
+    return wi_group_wait(group, work);
+}
+
+weft_status wi_group_collect(weft_distributed *group, const void *own, const size_t *bytes, void *all) {
+    char line[WI_TRANSPORT_LINE] = "";
+    wi_transport_work *work = NULL;
+    size_t *const sent = group->lists, *const sent_at = sent + group->size,
+                  *const received = sent_at + group->size, *const received_at = received + group->size;
+    for (size_t r = 0, at = 0; r < group->size; at += bytes[r++]) {
+        sent[r] = r == 0 ? bytes[group->rank] : 0;
+        sent_at[r] = 0;
+        received[r] = group->rank == 0 ? bytes[r] : 0;
+        received_at[r] = group->rank == 0 ? at : 0;
+    }
+    if (!group->transport->exchange(&work, own, sent, sent_at, all, received, received_at, line))
+        return lose(group, line);
     return wi_group_wait(group, work);
 }
 
@@ -175,7 +195,7 @@ weft_status wi_group_any(weft_distributed *group, bool *flag) {
 }
 
 weft_status wi_group_reserve(weft_distributed *group) {
-    group->lists = wi_allocate_array(group->allocator, 2 * group->size, sizeof *group->lists);
+    group->lists = wi_allocate_array(group->allocator, 4 * group->size, sizeof *group->lists);
     group->messages = wi_allocate_array(group->allocator, group->size, sizeof(message));
     return group->lists && group->messages ? WEFT_OK : WEFT_ERROR_MEMORY;
 }

@@ -24,6 +24,7 @@ typedef enum wi_meeting {
     WI_MEET_PASS,
     WI_MEET_STEP,
     WI_MEET_RESULTS,
+    WI_MEET_PARAMETERS,
     WI_MEETINGS
 } wi_meeting;
 
@@ -38,7 +39,7 @@ struct weft_distributed {
     const atomic_bool
         *stops; /* while set and true, a wait for other processes ends after a few seconds; may be NULL */
     size_t *
-        lists; /* two lists of a number per process, and `messages`: for exchanges, so that steps allocate nothing */
+        lists; /* four lists of a number per process, and `messages`: for exchanges, so that steps allocate nothing */
     void *messages;
     atomic_int references;
 };
@@ -49,10 +50,14 @@ weft_status wi_group_reserve(weft_distributed *group);
  * failed, every process gets an error: its own, or WEFT_ERROR_PEER with the message of the first rank that failed. */
 weft_status wi_group_meet(weft_distributed *group, wi_meeting what, weft_status status);
 /* Between meetings, or within one that has succeeded: */
+/* Sets *finished, without waiting. */
+weft_status wi_group_test(weft_distributed *group, wi_transport_work *work, bool *finished);
 /* Waits for the work. */
 weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work);
 /* own: bytes[rank] bytes; all: bytes[r] bytes of each rank r, one after the other. */
 weft_status wi_group_gather(weft_distributed *group, const void *own, const size_t *bytes, void *all);
+/* As wi_group_gather, but only rank 0 gets `all`. */
+weft_status wi_group_collect(weft_distributed *group, const void *own, const size_t *bytes, void *all);
 /* The same number of bytes of each rank. */
 weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size_t bytes, void *all);
 /* *flag becomes true if it is true in any process. */

@@ -31,7 +31,8 @@ static weft_status synchronise(weft_distributed *job, weft_graph *graph, wi_save
     WI_TRY(wi_group_meet(job, WI_MEET_SYNCHRONISE, listed));
     describe(list, text);
     WI_TRY(wi_group_compare(job, "weft_distributed_synchronise", text->failed ? "" : text->data));
-    for (size_t i = 0; i < list->count; i++) WI_TRY(send_entry(job, &list->entries[i]));
+    for (size_t i = 0; i < list->count; i++)
+        if (!wi_saved_entry_is_divided(&list->entries[i])) WI_TRY(send_entry(job, &list->entries[i]));
     return WEFT_OK;
 }
 

@@ -2,6 +2,7 @@
  * wi_transport_of_plug_in, so that libweft needs none of them, and so that one libweft serves implementations of MPI whose binary
  * interfaces differ. A plug-in includes only this header of Weft, and knows nothing of tensors and sums: it moves bytes.
  *
+ * All processes begin the same exchanges in the same order, and the same gathers; between an exchange and a gather the order may differ.
  * All functions are called by one thread at a time. Ranks are processes, numbered from 0. A function that fails writes one line to
  * `line` (WI_TRANSPORT_LINE bytes) and returns false. */
 #ifndef WI_TRANSPORT_H
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { WI_TRANSPORT_VERSION = 1, WI_TRANSPORT_LINE = 512 };
+enum { WI_TRANSPORT_VERSION = 2, WI_TRANSPORT_LINE = 512 };
 
 /* An exchange in progress; the plug-in allocates and frees it. */
 typedef struct wi_transport_work wi_transport_work;

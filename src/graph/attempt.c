@@ -1,6 +1,7 @@
 /* Removes what a failed call has added to a graph (contract in attempt.h). */
 #include "graph/attempt.h"
 #include "cl/context.h"
+#include "graph/block_copies.h"
 #include "graph/variable_names.h"
 
 wi_attempt wi_attempt_begin(weft_graph *graph) {
@@ -31,7 +32,11 @@ static void remove_variables(weft_graph *graph, size_t count) {
 
 static void remove_blocks(weft_graph *graph, size_t count) {
     wi_device *const device = wi_context_device(graph->context);
-    while (graph->block_count > count) wi_buffer_release(&graph->blocks[--graph->block_count].buffer, device);
+    while (graph->block_count > count) {
+        wi_block *const block = &graph->blocks[--graph->block_count];
+        wi_copies_release(graph, block);
+        wi_buffer_release(&block->buffer, device);
+    }
 }
 
 static void undo(const wi_attempt *attempt) {

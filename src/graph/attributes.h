@@ -195,6 +195,8 @@ typedef struct wi_attention_attributes {
     wi_bool32 causal;
     wi_bool32
         heads_inside; /* packed results have the shape (n0, length, n1, width), not (n0, n1, length, width) */
+    wi_bool32 nan_if_unseen; /* a query whose keys are all masked has the result NaN, as by parts, not 0 */
+    uint32_t unused;
 } wi_attention_attributes;
 
 /* lstm, gru, rnn, and the ops of their kernels */

@@ -1,5 +1,6 @@
 /* Graphs: creation and release, precision, attachments (contract in weft_graph.h). */
 #include "cl/context.h"
+#include "graph/block_copies.h"
 #include "graph/variable_names.h"
 #include "graph/weft_graph.h"
 #include <string.h>
@@ -11,8 +12,10 @@ static void graph_destroy(weft_graph *graph) {
     const weft_allocator *allocator = context->allocator;
     wi_cause_forget(graph);
     for (wi_attachment *a = graph->attachments; a; a = a->next) a->release(a->value);
-    for (size_t i = 0; i < graph->block_count; i++)
+    for (size_t i = 0; i < graph->block_count; i++) {
+        wi_copies_release(graph, &graph->blocks[i]);
         wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
+    }
     for (size_t i = 0; i < graph->variable_count; i++) wi_release(allocator, graph->variables[i]->data);
     wi_release(allocator, graph->blocks);
     wi_release(allocator, graph->variables);

@@ -14,7 +14,7 @@ typedef struct wi_rewritten {
     weft_tensor *image; /* NULL: not known yet */
     uint64_t pass : 40; /* the number of the pass; for other passes the fields are void */
     uint64_t
-        readers : 21; /* how often the node is an input of other nodes, WI_MOST_READERS at most; second pass only */
+        readers : 21; /* how often nodes that existed before the pass have it as an input, WI_MOST_READERS at most */
     uint64_t counted : 1; /* the readers of its inputs have been counted */
     uint64_t kept : 1;    /* it is a root */
     uint64_t entered : 1; /* it, or a node that replaces it, is being rewritten */

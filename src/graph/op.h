@@ -8,6 +8,7 @@
 
 enum { WI_KERNEL_INPUTS = 8 };    /* the largest number of inputs of a node of kind KERNEL */
 enum { WI_COMPOSED_LEAVES = 12 }; /* the largest number of leaves of composed nodes */
+enum { WI_MOST_PARTS = 16 };      /* the largest number of parts of which an op is recognised (op_rules.h) */
 
 /* The bit in wi_op.dimensions of a field of attributes, or the bits of an array of `count` elements. */
 #define WI_DIMENSION(type, field)         (1u << offsetof(type, field) / sizeof(int64_t))

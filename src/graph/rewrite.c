@@ -147,6 +147,26 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
     return count(rewrite, op, "lowered");
 }
 
+/* ---- ops written by parts ---- */
+
+/* Writes to *made the node of the op that y and its parts are, or NULL. */
+static weft_status recognise(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
+    wi_recognised found;
+    *made = NULL;
+    if (rewrite->graph->plain || rewrite->stage != WI_STAGE_FORM) return WEFT_OK;
+    const wi_recogniser *const recogniser = wi_recognise(y, &found);
+    WI_TRY(weft_graph_status(rewrite->graph));
+    if (!recogniser) return WEFT_OK;
+    for (int i = 0; i < found.part_count; i++) {
+        const weft_tensor *const part = found.parts[i];
+        if (wi_rewrite_is_kept(rewrite, part) ||
+            wi_reads_of_part(y, &found, part) < wi_rewrite_readers(rewrite, part))
+            return WEFT_OK;
+    }
+    *made = found.node;
+    return count(rewrite, y->op, recogniser->name);
+}
+
 /* ---- the walk ---- */
 
 static weft_status push(wi_rewrite *rewrite, weft_tensor *node) {
@@ -184,6 +204,8 @@ static weft_status give_length(
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
     *done = false;
+    WI_TRY(recognise(rewrite, y, made));
+    if (*made) return WEFT_OK;
     if (wi_length_follows(y, inputs, &rewrite->given)) return give_length(rewrite, y, inputs, made);
     *made = wi_rewrite_apply(rewrite, y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
@@ -272,8 +294,7 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
     rewrite->graph->rewrite_passes++;
     memset(rewrite->drawn, 0, rewrite->drawn_count * sizeof *rewrite->drawn);
     for (size_t i = 0; i < rewrite->root_count; i++) note_of(rewrite, rewrite->roots[i])->kept = true;
-    for (size_t i = 0; stage == WI_STAGE_MATCH && i < rewrite->root_count; i++)
-        WI_TRY(count_readers_from(rewrite, rewrite->roots[i]));
+    for (size_t i = 0; i < rewrite->root_count; i++) WI_TRY(count_readers_from(rewrite, rewrite->roots[i]));
     for (size_t i = 0; i < rewrite->root_count; i++) {
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);

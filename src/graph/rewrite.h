@@ -4,8 +4,8 @@
  * replaces each node by its image: the same node over the images of its inputs, or what a rule of its op returns. The pass
  * rewrites what a rule returns until no rule applies. Images are ordinary nodes of the same graph, which the plans share.
  *
- *   first    nodes with the length are created again at the plan's length, composites are replaced by ordinary nodes, and kernel
- *            ops by the ops that the device has kernels for. Rules of stage WI_STAGE_FORM simplify, and move views of memory from
+ *   first    ops that the caller has written by parts are recognised (op_rules.h), nodes with the length are created again at the
+ *            plan's length, composites are replaced by ordinary nodes, and kernel ops by the ops that the device has kernels for. Rules of stage WI_STAGE_FORM simplify, and move views of memory from
  *            the inputs of a node to its result.
  *   second   rules of stage WI_STAGE_MATCH, too, which match several nodes and may ask how often a node is read
  *
@@ -86,7 +86,8 @@ const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tenso
 /* Is the node a root: an output of the plan, or an assignment? */
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
 /* wi_rewrite_readers returns how often the node is an input of other nodes; wi_rewrite_has_one_reader, whether this is
- * exactly once and the node is no root. Only for rules of stage WI_STAGE_MATCH. */
+ * exactly once and the node is no root. Only for rules of stage WI_STAGE_MATCH: in the first pass, nodes that the pass has created
+ * have no counted readers. */
 uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);
 /* What the first applicable rule of y's op returns for y over these inputs; NULL: no rule applies. */

@@ -13,12 +13,14 @@
  * block, up to the size limit of a buffer; those that are created later share the next block, because memory never moves.
  * A variable that is larger than a buffer is divided into pieces, adjacent blocks. Each piece has an equal number of rows
  * (indices of the first axis of the variable), except that the last one has the remainder. */
+typedef struct wi_block_copies wi_block_copies; /* graph/block_copies.h */
 typedef struct wi_block {
     wi_buffer buffer; /* created when the first plan or read needs it */
     size_t bytes;
     uint64_t writes; /* how often the block was written since its creation */
     size_t first;  /* the number of the first piece of the variable, or of this block if it is not a piece */
     size_t pieces; /* of the first piece: the number of pieces; otherwise 1 */
+    wi_block_copies *copies; /* on further devices; NULL: none */
 } wi_block;
 
 typedef struct wi_variable {
@@ -43,6 +45,11 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* the numbers of the optimizer and of its clock */
     size_t covered_block, covered;
+    /* With a role, if each of several processes has a part of the state: this variable is one, and the state has `whole_bytes` from the offset
+     * `whole_covered` on. 0: the variable is the whole state. */
+    size_t whole_covered, whole_bytes;
+    unsigned char
+        *whole; /* host memory with the whole state, while a file is written or read; NULL: there is none */
     bool transient; /* files do not contain it */
     bool assigned;  /* weft_assign changes it, so checkpoints contain its value */
     const char

@@ -333,6 +333,7 @@ static weft_status apply_one(const wi_checkpoint_file *file, wi_saved_entry entr
 }
 
 weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
+    for (size_t i = 0; i < list->count; i++) WI_TRY(wi_saved_entry_check(&list->entries[i]));
     for (size_t i = 0; i < list->count; i++) WI_TRY(apply_one(file, list->entries[i]));
     return WEFT_OK;
 }

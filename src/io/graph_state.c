@@ -40,17 +40,21 @@ static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, 
     char prefix[PREFIX], number[16] = "";
     if (state->optimizer) snprintf(number, sizeof number, "%zu", state->optimizer + 1);
     snprintf(prefix, sizeof prefix, WI_RESERVED_PREFIX "optimizer%s.%s.", number, state->role);
+    const bool is_part = state->whole_bytes > 0;
+    const size_t covered = is_part ? state->whole_covered : state->covered,
+                 end = covered + (is_part ? state->whole_bytes : state->bytes);
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const parameter = graph->variables[i];
         if (!parameter->trainable || parameter->block != state->covered_block ||
-            parameter->offset < state->covered || parameter->offset >= state->covered + state->bytes)
+            parameter->offset < covered || parameter->offset >= end)
             continue;
         wi_saved_entry entry = {.name = weft_tensor_name(parameter->tensor),
             .dtype = state->tensor->dtype,
             .rank = parameter->tensor->shape.rank,
             .bytes = parameter->bytes,
-            .variable = state->tensor,
-            .offset = parameter->offset - state->covered};
+            .variable = is_part ? NULL : state->tensor,
+            .offset = parameter->offset - covered,
+            .host = state->whole ? state->whole + (parameter->offset - covered) : NULL};
         for (int axis = 0; axis < entry.rank; axis++) entry.dims[axis] = parameter->tensor->shape.dims[axis];
         WI_TRY(wi_saved_list_add(list, prefix, &entry));
     }

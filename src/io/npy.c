@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, HEADER = 512 };
+enum { ALIGNMENT = 64, HEADER = 512, PART = 1 << 16 /* elements that are read at once */ };
 
 /* ---- reading ---- */
 
@@ -100,17 +100,44 @@ static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t b
     return !isfinite(value) || isfinite(format->get(target, 0));
 }
 
+static bool is_big_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first = 0;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+bool wi_npy_is_in_order(const wi_npy *npy) {
+    return !npy->fortran || npy->rank < 2;
+}
+
+/* Whether the bytes of the array are the numbers as they are in memory. */
+static bool is_copy(const wi_npy *npy, const wi_format *format) {
+    return npy->kind != 'b' && format->numpy && *format->numpy == npy->kind && format->size == npy->size &&
+           (npy->size == 1 || npy->big_endian == is_big_endian()) && wi_npy_is_in_order(npy);
+}
+
+bool wi_npy_always_fits(const wi_npy *npy, weft_dtype dtype) {
+    const wi_format *const format = wi_format_of(dtype);
+    if (dtype == WEFT_F32) return npy->kind == 'f' ? npy->size <= 4 : npy->size < 4;
+    return is_copy(npy, format) || (dtype == WEFT_I32 && npy->kind != 'f' && npy->size < 4);
+}
+
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
     if (!converts(npy, dtype))
         WI_FAIL(WEFT_ERROR_DTYPE, "'%s': the array has the NumPy dtype %c%zu, which cannot be read as %s",
             npy->path, npy->kind, npy->size, weft_dtype_name(dtype));
     const wi_format *format = wi_format_of(dtype);
+    if (is_copy(npy, format)) {
+        if (npy->elements) memcpy(target, npy->data, npy->elements * npy->size);
+        return WEFT_OK;
+    }
     walk w = begin_walk(npy);
     for (size_t i = 0; i < npy->elements; i++) {
         char *const element = (char *)target + i * format->size;
         if (!write_element(npy, format, element_bits(npy, w.offset), element))
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu (in row-major order) does not fit into %s",
-                npy->path, i, weft_dtype_name(dtype));
+                npy->path, npy->first + i, weft_dtype_name(dtype));
         next_element(&w, npy);
     }
     return WEFT_OK;
@@ -125,13 +152,75 @@ weft_status wi_npy_check_exact(const wi_npy *npy, const char *column) {
             WI_FAIL(WEFT_ERROR_FORMAT,
                 "'%s': element %zu (in row-major order) is %.0f, which f32 would round: set .dtype = "
                 "WEFT_I32 in column '%s', or save the array as floats",
-                npy->path, i, value, column);
+                npy->path, npy->first + i, value, column);
         next_element(&w, npy);
     }
     return WEFT_OK;
 }
 
-static weft_status load(weft_npy_array *array, const wi_npy *npy, weft_dtype dtype) {
+/* ---- arrays in files ---- */
+
+/* What wi_npy_load does. block: memory for the numbers of a part, or of the whole array, as they are in the file; scratch:
+ * for those as dtype, if they are only checked. */
+typedef struct loading {
+    const wi_data_file *file;
+    weft_dtype dtype;
+    const char *column;
+    unsigned char *block, *scratch;
+} loading;
+
+static weft_status convert_block(const wi_npy *npy, const loading *l, void *target) {
+    const uint64_t offset = npy->offset + (uint64_t)npy->first * npy->size;
+    WI_TRY(wi_data_file_read(l->file, offset, l->block, npy->elements * npy->size));
+    if (l->column) WI_TRY(wi_npy_check_exact(npy, l->column));
+    return wi_npy_convert(npy, l->dtype, target);
+}
+
+static weft_status load_part(const wi_npy *npy, const loading *l, size_t first, size_t count, void *target) {
+    wi_npy part = *npy;
+    part.fortran = false;
+    part.rank = 1;
+    part.dims[0] = (int64_t)count;
+    part.elements = count;
+    part.first = first;
+    part.data = l->block;
+    return convert_block(&part, l, target);
+}
+
+weft_status wi_npy_load_part(const wi_npy *npy, const wi_data_file *file, weft_dtype dtype, size_t first,
+    size_t count, unsigned char *block, void *target) {
+    return load_part(npy, &(loading){file, dtype, .block = block}, first, count, target);
+}
+
+static weft_status load_parts(const wi_npy *npy, const loading *l, char *target) {
+    size_t first = 0;
+    do { /* an empty array has one empty part, which may have a dtype that cannot be read */
+        const size_t rest = npy->elements - first, count = rest < PART ? rest : PART;
+        char *const to = target ? target + first * weft_dtype_size(l->dtype) : (char *)l->scratch;
+        WI_TRY(load_part(npy, l, first, count, to));
+        first += count;
+    } while (first < npy->elements);
+    return WEFT_OK;
+}
+
+weft_status wi_npy_load(
+    const wi_npy *npy, const wi_data_file *file, weft_dtype dtype, const char *column, void *target) {
+    const bool whole = !wi_npy_is_in_order(npy);
+    const size_t most = whole || npy->elements < PART ? npy->elements : PART;
+    loading l = {file, dtype, column, .block = wi_allocate_array(file->allocator, most + 1, npy->size)};
+    if (!target) l.scratch = wi_allocate_array(file->allocator, most + 1, weft_dtype_size(dtype));
+    weft_status status = l.block && (target || l.scratch) ? WEFT_OK : WEFT_ERROR_MEMORY;
+    wi_npy all = *npy;
+    all.data = l.block;
+    if (status == WEFT_OK)
+        status = whole ? convert_block(&all, &l, target ? target : l.scratch) : load_parts(npy, &l, target);
+    wi_release(file->allocator, l.block);
+    wi_release(file->allocator, l.scratch);
+    return status;
+}
+
+static weft_status load(
+    weft_npy_array *array, const wi_npy *npy, const wi_data_file *file, weft_dtype dtype) {
     const weft_allocator *const allocator = array->context ? array->context->allocator : NULL;
     array->dtype = dtype;
     array->rank = npy->rank;
@@ -139,7 +228,7 @@ static weft_status load(weft_npy_array *array, const wi_npy *npy, weft_dtype dty
     array->data = wi_allocate_array(allocator, npy->elements, weft_dtype_size(dtype));
     if (!array->data) return WEFT_ERROR_MEMORY;
     array->bytes = npy->elements * weft_dtype_size(dtype);
-    return wi_npy_convert(npy, dtype, array->data);
+    return wi_npy_load(npy, file, dtype, NULL, array->data);
 }
 
 weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const char *path, weft_dtype dtype) {
@@ -148,16 +237,13 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: path is NULL");
     if (!wi_dtype_valid(dtype))
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: dtype is %d, which is not a weft_dtype", (int)dtype);
-    const weft_allocator *const allocator = context ? context->allocator : NULL;
-    char *bytes = NULL;
-    size_t size = 0;
+    wi_data_file file;
     wi_npy npy;
-    WI_TRY(context ? wi_file_read_by(&context->files, path, &bytes, &size)
-                   : wi_file_read(NULL, path, &bytes, &size));
+    WI_TRY(wi_data_file_open(&file, context ? &context->files : &(wi_file_rules){0}, path));
     array->context = weft_context_retain(context);
-    weft_status status = wi_npy_parse(&npy, path, bytes, size);
-    if (status == WEFT_OK) status = load(array, &npy, dtype);
-    wi_release(allocator, bytes);
+    weft_status status = wi_npy_open(&npy, &file);
+    if (status == WEFT_OK) status = load(array, &npy, &file, dtype);
+    wi_data_file_close(&file);
     if (status != WEFT_OK) weft_npy_array_release(array);
     return status;
 }
@@ -170,13 +256,6 @@ void weft_npy_array_release(weft_npy_array *array) {
 }
 
 /* ---- writing ---- */
-
-static bool is_big_endian(void) {
-    const uint16_t one = 1;
-    unsigned char first = 0;
-    memcpy(&first, &one, 1);
-    return first == 0;
-}
 
 /* text: the shape as Python writes a tuple: "(3, 4)", "(3,)" or "()". */
 static void shape_text(char *text, size_t capacity, int rank, const int64_t *dims) {

@@ -2,10 +2,11 @@
  * or double quotes, True and False, tuples of whole numbers; keys in any order, each once. */
 #include "base/file_guess.h"
 #include "io/npy.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAGIC_BYTES = 6, VERSION_END = 8, KEYS = 3, TEXT = 32 };
+enum { MAGIC_BYTES = 6, VERSION_END = 8, KEYS = 3, TEXT = 32, MOST_HEADER = 1 << 17 };
 
 typedef struct cursor {
     const char *at, *end, *path;
@@ -134,27 +135,30 @@ static weft_status take_dictionary(cursor *c, wi_npy *npy) {
     return c->at == c->end ? WEFT_OK : bad(c, "goes on after its dictionary");
 }
 
-/* *c: the text of the dictionary. */
-static weft_status find_header(cursor *c, const char *path, const char *bytes, size_t size) {
+/* *c: the text of the dictionary. bytes: the first `have` bytes of a file of `size` bytes. */
+static weft_status find_header(cursor *c, const char *path, const char *bytes, size_t have, uint64_t size) {
     const unsigned char *const b = (const unsigned char *)bytes;
-    WI_TRY(wi_file_refuse_page(path, bytes, size));
-    if (size < VERSION_END || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %zu bytes, does not begin as a .npy file", path, size);
+    WI_TRY(wi_file_refuse_page(path, bytes, have));
+    if (have < VERSION_END || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %" PRIu64 " bytes, does not begin as a .npy file", path, size);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "'%s' has version %u.%u of the .npy format; the supported versions are 1.0 to 3.0", path, b[6],
             b[7]);
     const size_t field = b[6] == 1 ? 2 : 4;
     size_t length = 0;
-    for (size_t i = field; i-- > 0 && size >= VERSION_END + field;) length = length << 8 | b[VERSION_END + i];
-    if (size < VERSION_END + field || length > size - VERSION_END - field)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should have %zu bytes, but the file has only %zu", path,
-            length, size);
+    for (size_t i = field; i-- > 0 && have >= VERSION_END + field;) length = length << 8 | b[VERSION_END + i];
+    if (have < VERSION_END + field || length > size - VERSION_END - field)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should have %zu bytes, but the file has only %" PRIu64,
+            path, length, size);
+    if (length > have - VERSION_END - field)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': the header has %zu bytes, more than %d", path, length,
+            MOST_HEADER - VERSION_END - (int)field);
     *c = (cursor){bytes + VERSION_END + field, bytes + VERSION_END + field + length, path};
     return WEFT_OK;
 }
 
-static weft_status check_size(wi_npy *npy, size_t bytes) {
+static weft_status check_size(wi_npy *npy, uint64_t bytes) {
     bool empty = false;
     size_t needed = npy->size;
     npy->elements = 1;
@@ -166,17 +170,32 @@ static weft_status check_size(wi_npy *npy, size_t bytes) {
     }
     npy->elements = empty ? 0 : needed / npy->size;
     if (npy->elements * npy->size != bytes)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header announces %zu bytes of data, but the file has %zu",
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header announces %zu bytes of data, but the file has %" PRIu64,
             npy->path, npy->elements * npy->size, bytes);
     return WEFT_OK;
 }
 
-weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_t size) {
+static weft_status parse_file(wi_npy *npy, const char *path, const char *bytes, size_t have, uint64_t size) {
     cursor c = {0};
     *npy = (wi_npy){.path = path};
-    WI_TRY(find_header(&c, path, bytes, size));
-    const char *const data = c.end;
+    WI_TRY(find_header(&c, path, bytes, have, size));
+    npy->offset = (uint64_t)(c.end - bytes);
     WI_TRY(take_dictionary(&c, npy));
-    npy->data = (const unsigned char *)data;
-    return check_size(npy, size - (size_t)(data - bytes));
+    return check_size(npy, size - npy->offset);
+}
+
+weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_t size) {
+    WI_TRY(parse_file(npy, path, bytes, size, size));
+    npy->data = (const unsigned char *)bytes + npy->offset;
+    return WEFT_OK;
+}
+
+weft_status wi_npy_open(wi_npy *npy, const wi_data_file *file) {
+    wi_file_window window = {0};
+    const char *bytes = NULL;
+    size_t have = 0;
+    weft_status status = wi_file_window_at(&window, file, 0, MOST_HEADER, MOST_HEADER, &bytes, &have);
+    if (status == WEFT_OK) status = parse_file(npy, file->path, bytes, have, file->bytes);
+    wi_file_window_clear(&window, file->allocator);
+    return status;
 }

@@ -1,5 +1,6 @@
 /* Headers of safetensors files (contract in safetensors_write.h). */
 #include "io/safetensors_write.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "io/safetensors.h"
 #include <inttypes.h>
@@ -33,33 +34,20 @@ static weft_status check_names(const char *path, const wi_saved_list *list) {
     return status;
 }
 
-static void append_string(wi_text *text, const char *string) {
-    wi_text_append_bytes(text, "\"", 1);
-    for (; *string; string++) {
-        if (*string == '"' || *string == '\\')
-            wi_text_append(text, "\\%c", *string);
-        else if ((unsigned char)*string < ' ')
-            wi_text_append(text, "\\u%04x", (unsigned)(unsigned char)*string);
-        else
-            wi_text_append_bytes(text, string, 1);
-    }
-    wi_text_append_bytes(text, "\"", 1);
-}
-
 static void append_metadata(wi_text *text, const wi_saved_list *list) {
     if (!list->pair_count) return;
     wi_text_append(text, "\"__metadata__\":{");
     for (size_t i = 0; i < list->pair_count; i++) {
         wi_text_append(text, "%s", i ? "," : "");
-        append_string(text, list->pairs[i].key);
+        wi_json_append_string(text, list->pairs[i].key);
         wi_text_append(text, ":");
-        append_string(text, list->pairs[i].value);
+        wi_json_append_string(text, list->pairs[i].value);
     }
     wi_text_append(text, "}%s", list->count ? "," : "");
 }
 
 static void append_entry(wi_text *text, const wi_saved_entry *entry) {
-    append_string(text, entry->name);
+    wi_json_append_string(text, entry->name);
     wi_text_append(text, ":{\"dtype\":\"%s\",\"shape\":[", wi_saved_dtype_name(entry->dtype));
     for (int axis = 0; axis < entry->rank; axis++)
         wi_text_append(text, "%s%" PRId64, axis ? "," : "", entry->dims[axis]);

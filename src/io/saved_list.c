@@ -86,7 +86,21 @@ weft_status wi_saved_list_add_state(wi_saved_list *list, wi_host_state *state, s
     return wi_saved_list_add(list, WI_RESERVED_PREFIX, &entry);
 }
 
+bool wi_saved_entry_is_divided(const wi_saved_entry *entry) {
+    return !entry->variable && !entry->state && !entry->host && entry->bytes;
+}
+
+weft_status wi_saved_entry_check(const wi_saved_entry *entry) {
+    if (!wi_saved_entry_is_divided(entry)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_STATE,
+        "'%s' is divided among several processes (shard_optimizer), so that only the checkpoints of its "
+        "trainer "
+        "have it; set the trainer's option checkpoint",
+        entry->name);
+}
+
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
+    WI_TRY(wi_saved_entry_check(entry));
     if (entry->variable) return wi_variable_read(entry->variable, entry->offset, data, entry->bytes);
     if (entry->state) entry->state->save(entry->state, data);
     if (!entry->state && entry->bytes) memcpy(data, entry->host, entry->bytes);
@@ -94,6 +108,7 @@ weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
 }
 
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data) {
+    WI_TRY(wi_saved_entry_check(entry));
     if (entry->variable) return wi_variable_write(entry->variable, entry->offset, data, entry->bytes);
     if (entry->state) return entry->state->load(entry->state, data, entry->bytes);
     if (entry->bytes) memcpy(entry->host, data, entry->bytes);

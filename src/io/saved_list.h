@@ -15,7 +15,8 @@ typedef struct wi_saved_entry {
     int64_t dims[WEFT_MAX_RANK];
     size_t bytes;
     size_t begin; /* first byte in the file's data; set by wi_saved_header */
-    /* One of these has the content: a variable from byte `offset` on, a state as WEFT_U8, or host memory. */
+    /* One of these has the content: a variable from byte `offset` on, a state as WEFT_U8, or host memory. None: several processes have parts of it
+     * (wi_variable.whole). */
     weft_tensor *variable;
     size_t offset;
     void *host;
@@ -50,6 +51,9 @@ weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char 
 /* Adds a string of any length to the metadata. */
 weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value);
 
+/* Have several processes parts of the content? It cannot be copied then, which wi_saved_entry_check says. */
+bool wi_saved_entry_is_divided(const wi_saved_entry *entry);
+weft_status wi_saved_entry_check(const wi_saved_entry *entry);
 /* Copy the content of an entry to or from host memory of entry->bytes bytes; both wait for the device. */
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data);
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data);

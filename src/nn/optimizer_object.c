@@ -121,6 +121,8 @@ static weft_status add_stretch(
         .block = first->variable->block,
         .first_row = row,
         .rows = wi_first_row(last) + wi_row_count(last) - row,
+        .own_first = row,
+        .own_rows = wi_first_row(last) + wi_row_count(last) - row,
         .next = optimizer->stretches};
     optimizer->stretches = made;
     return WEFT_OK;
@@ -426,6 +428,6 @@ weft_status weft_minimize(
 weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
     wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count) {
     const step_target target = {.assignments = updates, .divided = divided, .counts = counts};
-    *divided = (wi_divided_update){.count = 0};
+    *divided = (wi_divided_update){.part = divided->part, .parts = divided->parts};
     return minimize(part, rule, &target, capacity, count);
 }

@@ -106,6 +106,8 @@ static weft_tensor *divide(const wi_update *u, weft_tensor *gradient) {
     weft_tensor *const sum = weft_input_shape(u->graph, "gradient.sum", WEFT_F32, 2, dims);
     divided->gradients[divided->count] = gradient;
     divided->bytes[divided->count] = (size_t)dims[0] * (size_t)dims[1] * sizeof(float);
+    divided->first[divided->count] = u->first;
+    divided->length[divided->count] = u->length;
     divided->sums[divided->count++] = sum;
     return sum;
 }
@@ -138,8 +140,57 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     return weft_graph_status(u->graph);
 }
 
+/* ---- the part of a process ---- */
+
+wi_row_range wi_part_of_rows(int64_t rows, size_t part, size_t parts) {
+    const int64_t first = rows * (int64_t)part / (int64_t)parts;
+    return (wi_row_range){first, rows * (int64_t)(part + 1) / (int64_t)parts - first};
+}
+
+static weft_status check_part(const wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    const char *const found = o->kind == WEFT_LAMB   ? "LAMB, which needs whole parameters"
+                              : o->accumulate > 1    ? "accumulate"
+                              : o->average_decay > 0 ? "average_decay"
+                              : u->graph->blocks[u->stretch->block].pieces > 1
+                                  ? "parameters that are larger than a buffer of the device"
+                                  : NULL;
+    if (found) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "optimizer: shard_optimizer cannot be used with %s", found);
+    if (u->rows < (int64_t)u->divided->parts)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "optimizer: shard_optimizer divides parameters of %lld rows of %d numbers among %zu processes: "
+            "train so "
+            "small a network without it",
+            (long long)u->rows, WI_FLAT_ROW, u->divided->parts);
+    return WEFT_OK;
+}
+
+/* The own rows of a tensor with a row for each of the range's. */
+static weft_tensor *own_rows(const wi_update *u, weft_tensor *x) {
+    if (!x || x->shape.rank != 2 || x->shape.dims[0] != u->rows) return x;
+    return wi_slice_dims(x, 0, u->stretch->own_first - u->first_row, u->stretch->own_rows, 1);
+}
+
+/* From here on, the range is the rows that this process updates. Each element is updated as in the whole range. */
+static weft_status take_part(wi_update *u) {
+    if (!u->divided || u->divided->parts < 2 || u->is_part) return WEFT_OK;
+    WI_TRY(check_part(u));
+    const wi_row_range part = wi_part_of_rows(u->rows, u->divided->part, u->divided->parts);
+    u->is_part = true;
+    u->stretch->own_first = u->first_row + part.first;
+    u->stretch->own_rows = part.count;
+    u->g = own_rows(u, u->g);
+    u->rate = own_rows(u, u->rate);
+    u->decay = own_rows(u, u->decay);
+    u->first_row = u->stretch->own_first;
+    u->rows = u->shape.dims[0] = part.count;
+    u->p_rows = u->p = wi_update_parameters(u);
+    return weft_graph_status(u->graph);
+}
+
 /* Applies coupled decay and the rule; u->pairs gets the next values of p and of the states. */
 static weft_status finish_range(wi_update *u) {
+    WI_TRY(take_part(u));
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
     weft_tensor *const next = wi_optimizer_apply_rule(u);
@@ -245,7 +296,7 @@ static weft_status find_ranges(step *s) {
 }
 
 /* PyTorch's clip_grad_norm_ over all ranges of the step. The norm is a separate launch, which stores the factor. */
-static void clip_norm(step *s) {
+static weft_status clip_norm(step *s) {
     weft_tensor *squares = NULL;
     for (size_t i = 0; i < s->count; i++) {
         weft_tensor *const own = wi_sum_keep(weft_square(s->ranges[i].g), 3u);
@@ -255,7 +306,11 @@ static void clip_norm(step *s) {
     weft_tensor *const most = weft_number(norm, (double)s->optimizer->rule.clip_norm);
     weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
-    for (size_t i = 0; i < s->count; i++) s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
+    for (size_t i = 0; i < s->count; i++) {
+        WI_TRY(take_part(&s->ranges[i]));
+        s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
+    }
+    return WEFT_OK;
 }
 
 /* ---- with loss scaling ---- */
@@ -307,7 +362,7 @@ static weft_status make_values(step *s) {
     const bool whole = clips || scales;
     for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
     for (size_t i = 0; i < s->count; i++) WI_TRY(wi_update_count(&s->ranges[i]));
-    if (clips) clip_norm(s);
+    if (clips) WI_TRY(clip_norm(s));
     for (size_t i = 0; i < s->count; i++) {
         if (!whole) WI_TRY(begin_range(&s->ranges[i], s->gradients));
         WI_TRY(finish_range(&s->ranges[i]));

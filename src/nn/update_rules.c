@@ -25,17 +25,20 @@ weft_tensor *wi_update_parameters(const wi_update *u) {
     return range_of(u, wi_flat_parameters(u->graph, u->stretch->block), 0);
 }
 
-/* Creates a state for all rows of the stretch. It has no name, so that files of weights do not contain it. */
+/* Creates a state for the stretch's rows that this process updates. It has no name, so that files of weights do not contain it. */
 static weft_tensor *make_state(wi_update *u, const char *role, float first) {
     const wi_stretch *const stretch = u->stretch;
-    weft_tensor *const state = wi_covering_state(u->graph, stretch->block, stretch->rows, first);
+    weft_tensor *const state = wi_covering_state(u->graph, stretch->block, stretch->own_rows, first);
     if (!state) return NULL;
     wi_variable *const variable = state->variable;
     variable->role = role;
     variable->optimizer = u->number;
     variable->clock = stretch->clock;
     variable->covered_block = stretch->block;
-    variable->covered = (size_t)stretch->first_row * WI_FLAT_ROW_BYTES;
+    variable->covered = (size_t)stretch->own_first * WI_FLAT_ROW_BYTES;
+    if (stretch->own_rows == stretch->rows) return state;
+    variable->whole_covered = (size_t)stretch->first_row * WI_FLAT_ROW_BYTES;
+    variable->whole_bytes = (size_t)stretch->rows * WI_FLAT_ROW_BYTES;
     return state;
 }
 
@@ -46,7 +49,7 @@ weft_tensor *wi_update_state(wi_update *u, const char *role, float first) {
         if (!made) return NULL;
         stretch->states[stretch->state_count++] = made;
     }
-    return range_of(u, stretch->states[u->asked++], stretch->first_row);
+    return range_of(u, stretch->states[u->asked++], stretch->own_first);
 }
 
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {

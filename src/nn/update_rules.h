@@ -20,6 +20,7 @@ typedef struct wi_pair {
 typedef struct wi_stretch {
     size_t clock, block;                   /* indices in the graph */
     int64_t first_row, rows;               /* in the block */
+    int64_t own_first, own_rows;           /* those that this process updates, of which it has the states */
     weft_tensor *states[WEFT_MAX_UPDATES]; /* (rows, 16) each, in the order of wi_update_state's calls */
     size_t state_count;
     struct wi_stretch *next;
@@ -42,12 +43,21 @@ typedef struct wi_rows {
  * to the input sums[i] of the plan that updates. */
 enum { WI_DIVIDED_RANGES = 64 };
 typedef struct wi_divided_update {
+    /* Set by the caller: this process updates, of each range, the part with this number of so many equal ones; 0 parts: all of it. */
+    size_t part, parts;
     weft_tensor *gradients[WI_DIVIDED_RANGES], *sums[WI_DIVIDED_RANGES];
     size_t bytes[WI_DIVIDED_RANGES];
+    size_t first[WI_DIVIDED_RANGES], length[WI_DIVIDED_RANGES]; /* the parameters of a range, by number */
     size_t count;
     weft_tensor
         *counts; /* scalar: 0 if no label of the whole batch counts, else 1; NULL: no batch is empty */
 } wi_divided_update;
+
+/* The rows of a part: [first, first + count) of `rows`. */
+typedef struct wi_row_range {
+    int64_t first, count;
+} wi_row_range;
+wi_row_range wi_part_of_rows(int64_t rows, size_t part, size_t parts);
 
 /* The update of a range. */
 typedef struct wi_update {
@@ -59,6 +69,7 @@ typedef struct wi_update {
     int64_t first_row, rows; /* in the block */
     wi_shape shape;          /* of p, g and the states: (rows, 16), or the shape of a large parameter */
     bool by_rows;            /* the range is one table, of which only rows with a gradient are updated */
+    bool is_part;            /* first_row, rows and shape are those of this process's part */
     bool large;              /* the range is one large parameter (update.c), whose gradient is not stored */
     weft_tensor *segments;   /* by_rows: the rows with a gradient (wi_segments_of); else NULL */
     weft_tensor *sums;       /* by_rows: the gradient of these rows, before accumulation and clipping */

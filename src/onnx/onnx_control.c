@@ -287,7 +287,8 @@ static size_t scan_size(wi_onnx_import *n, wi_onnx_node *node, size_t states) {
 static void take_parts(wi_onnx_import *n, wi_onnx_node *node, const turns *scan, size_t t) {
     for (size_t i = scan->carried; i < node->n_input && n->status == WEFT_OK; i++) {
         const size_t input = i - scan->carried;
-        const bool back = entry(node, "scan_input_directions", input) != 0;
+        const char *const directions = n->version < 9 ? "directions" : "scan_input_directions";
+        const bool back = entry(node, directions, input) != 0;
         const int64_t at = (int64_t)(back ? scan->most - 1 - t : t);
         const char **const in = names(n, node, 2);
         if (!in) return;
@@ -319,7 +320,6 @@ static void run_scan(wi_onnx_import *n, wi_onnx_node *node, turns *scan) {
 
 static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     const int64_t scanned = wi_onnx_whole(node, "num_scan_inputs", 0);
-    if (n->version < 9) return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "opset 8 is not supported");
     if (scanned < 1 || scanned > (int64_t)node->n_input)
         return wi_onnx_fail(
             n, node, WEFT_ERROR_FORMAT, "it scans %lld of its %zu inputs", (long long)scanned, node->n_input);
@@ -335,5 +335,41 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
+/* In opset 8 all inputs and results have a first axis of examples, each of which is scanned by itself. Input 0 has their lengths. */
+static weft_tensor *build_scans(wi_onnx_import *n, wi_onnx_node *node) {
+    wi_onnx_numbers x;
+    if (n->version >= 9) return build_scan(n, node);
+    if (wi_onnx_has(node, 0) || node->n_input < 2)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "lengths of examples are not supported");
+    if (!wi_onnx_describe(n, node, 1, &x)) return NULL;
+    const int64_t examples = x.rank > 0 ? x.dims[0] : 0;
+    if (examples < 1 || examples > WI_ONNX_MOST_TURNS)
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs a known number of examples");
+    const char **const results = names(n, node, (size_t)examples * node->n_output);
+    for (int64_t e = 0; results && e < examples && n->status == WEFT_OK; e++) {
+        const char **const in = names(n, node, node->n_input), **const out = names(n, node, node->n_output);
+        const char *const index = wi_onnx_add_wholes(n, node, 0, &e, 1, WEFT_I32);
+        for (size_t i = 1; in && out && i < node->n_input; i++) {
+            const char **const from = names(n, node, 2);
+            if (!from) return NULL;
+            from[0] = node->input[i];
+            from[1] = index;
+            in[i - 1] = wi_onnx_new_name(n, node->input[i]);
+            wi_onnx_build_part(n, node, &(wi_onnx_part){"Gather", from, 2, &in[i - 1], 1, 0});
+        }
+        for (size_t o = 0; in && out && o < node->n_output; o++)
+            results[o * (size_t)examples + (size_t)e] = out[o] = wi_onnx_new_name(n, node->output[o]);
+        if (!in || !out || n->status != WEFT_OK) return NULL;
+        WiOnnx__NodeProto one = *node;
+        one.input = (char **)in;
+        one.n_input--;
+        one.output = (char **)out;
+        build_scan(n, &one);
+    }
+    for (size_t o = 0; results && o < node->n_output; o++)
+        wi_onnx_join(n, node, o, &results[o * (size_t)examples], (size_t)examples, 0, true);
+    return NULL;
+}
+
 const wi_onnx_op wi_onnx_control_ops[] = {{"If", .build = build_if, .host = 1u << 0},
-    {"Loop", .build = build_loop, .host = 1u << 0 | 1u << 1}, {"Scan", .build = build_scan}, {0}};
+    {"Loop", .build = build_loop, .host = 1u << 0 | 1u << 1}, {"Scan", .build = build_scans}, {0}};

@@ -10,8 +10,11 @@ typedef struct walk {
     weft_graph *graph;
     uint32_t count;          /* the ids of all visited nodes are below this */
     weft_tensor **leaves;    /* nodes at which the walk ends, and NULLs; or NULL: no such nodes */
+    weft_tensor *const *wrt; /* the tensors whose gradients the caller wants; NULL: those of the leaves */
+    size_t wrt_count;
     bool *wanted;            /* by id: the gradient of this node is needed */
     weft_tensor **nodes;     /* by id: the node if the loss depends on it */
+    uint32_t *readers;       /* by id: how often these nodes have it as an input */
     weft_tensor **gradients; /* by id: the sum so far */
     weft_tensor *scale;      /* of the loss; NULL: 1 */
 } walk;
@@ -20,6 +23,7 @@ static void walk_end(walk *w) {
     const weft_allocator *allocator = w->graph->context->allocator;
     wi_release(allocator, w->wanted);
     wi_release(allocator, w->nodes);
+    wi_release(allocator, w->readers);
     wi_release(allocator, w->gradients);
 }
 
@@ -28,8 +32,9 @@ static weft_status walk_begin(walk *w, weft_tensor *loss) {
     *w = (walk){.graph = loss->graph, .count = loss->id + 1};
     w->wanted = wi_allocate_array(allocator, w->count, sizeof *w->wanted);
     w->nodes = wi_allocate_array(allocator, w->count, sizeof *w->nodes);
+    w->readers = wi_allocate_array(allocator, w->count, sizeof *w->readers);
     w->gradients = wi_allocate_array(allocator, w->count, sizeof *w->gradients);
-    return w->wanted && w->nodes && w->gradients ? WEFT_OK : WEFT_ERROR_MEMORY;
+    return w->wanted && w->nodes && w->readers && w->gradients ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
 static bool is_leaf(const walk *w, const weft_tensor *node) {
@@ -45,7 +50,10 @@ static void mark(walk *w, weft_tensor *loss) {
     for (uint32_t id = w->count; id-- > 0;) {
         const weft_tensor *node = w->nodes[id];
         if (!node || is_leaf(w, node)) continue;
-        for (int i = 0; i < node->input_count; i++) w->nodes[node->inputs[i]->id] = node->inputs[i];
+        for (int i = 0; i < node->input_count; i++) {
+            w->nodes[node->inputs[i]->id] = node->inputs[i];
+            w->readers[node->inputs[i]->id]++;
+        }
     }
     for (uint32_t id = 0; id < w->count; id++) {
         const weft_tensor *node = w->nodes[id];
@@ -85,13 +93,38 @@ static weft_status pass_back(walk *w, weft_tensor *node, const wi_op_rules *rule
     return weft_graph_status(w->graph);
 }
 
-static weft_status pass_through(walk *w, weft_tensor *node);
+static bool is_wanted(const walk *w, const weft_tensor *node) {
+    return node && node->id < w->count && w->wanted[node->id];
+}
 
-/* Adds to the gradients of the node's inputs. */
+/* Does the gradient of a node that is an op by parts pass through the op? Not if the gradient of a part is needed otherwise, too. */
+static bool passes_through(const walk *w, weft_tensor *node, wi_recognised *found) {
+    if (w->graph->plain || !wi_recognise(node, found)) return false;
+    for (int i = 0; i < WI_COMPOSED_LEAVES; i++)
+        if (is_wanted(w, found->constants[i])) return false;
+    for (int i = 0; i < found->part_count; i++) {
+        const weft_tensor *const part = found->parts[i];
+        if (is_leaf(w, part) || wi_reads_of_part(node, found, part) < w->readers[part->id]) return false;
+        for (size_t k = 0; k < w->wrt_count; k++)
+            if (w->wrt[k] == part) return false;
+    }
+    return true;
+}
+
+static weft_status pass_through(walk *w, weft_tensor *node, weft_tensor *composed, weft_tensor **leaves);
+
+/* Adds to the gradients of the node's inputs, or of the leaves of the nodes that it is composed of. */
 static weft_status pass(walk *w, weft_tensor *node) {
     const wi_op_rules *const rules = wi_rules_of(w->graph, node->op);
+    weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
+    wi_recognised found;
+    if (passes_through(w, node, &found)) return pass_through(w, node, found.node, found.leaves);
+    WI_TRY(weft_graph_status(w->graph));
     if (rules->backward) return pass_back(w, node, rules);
-    if (node->op->composed) return pass_through(w, node);
+    if (node->op->composed) {
+        weft_tensor *const composed = node->op->composed(node, leaves);
+        return pass_through(w, node, composed, leaves);
+    }
     return node->op->zero_gradient ? WEFT_OK : fail_without(node);
 }
 
@@ -109,10 +142,8 @@ static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     return weft_graph_status(w->graph);
 }
 
-/* Creates the nodes that the node is composed of, and passes its gradient through them to the leaves. */
-static weft_status pass_through(walk *outer, weft_tensor *node) {
-    weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
-    weft_tensor *composed = node->op->composed(node, leaves);
+/* Passes the gradient of the node through the nodes that it is composed of, to the leaves. */
+static weft_status pass_through(walk *outer, weft_tensor *node, weft_tensor *composed, weft_tensor **leaves) {
     WI_TRY(weft_graph_status(outer->graph));
     walk w;
     weft_status status = walk_begin(&w, composed);
@@ -184,6 +215,7 @@ static weft_status find_gradients(
     walk w;
     weft_status status = walk_begin(&w, loss);
     if (status != WEFT_OK) goto done;
+    w.wrt = wrt, w.wrt_count = count;
     for (size_t i = 0; i < count; i++) {
         if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
     }

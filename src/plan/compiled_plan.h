@@ -3,6 +3,7 @@
  *   plan.c           creation by the passes in order, and release; create.c: the public call, and weft_assign_after
  *   plan_kernels.c   creates the launches
  *   run.c            a run enqueues all launches; queues.c, wait.c: wait for the launches
+ *   early_reads.c    reads outputs while the run goes on
  *   faults.c         faults that kernels report; overflow.c: loss scaling
  *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: memory of the embedder
  *   describe.c       description as text and JSON; profile.c, profile_text.c: a run with times measured by the device */
@@ -11,6 +12,8 @@
 
 #include "plan/describe/dump.h"
 #include <weft/plan.h>
+
+typedef struct wi_early_reads wi_early_reads;
 
 struct weft_plan {
     wi_request request;
@@ -37,6 +40,7 @@ struct weft_plan {
     weft_plan *after;
     /* Records the launches of a run for its profile; NULL: the run is not profiled. */
     struct wi_profiler *profiler;
+    wi_early_reads *reads; /* of outputs, during a run (run/early_reads.h); NULL: none */
     size_t run_count;
     size_t fixed_launches; /* not counted in info.launches */
     bool fixed_is_known;   /* the fixed launches have run */

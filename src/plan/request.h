@@ -21,7 +21,8 @@
 
 typedef struct wi_device wi_device; /* cl/opened_device.h */
 
-/* The devices of a plan. A device index is a number in this list. Parameters, states and inputs are on device 0. */
+/* The devices of a plan. A device index is a number in this list. Inputs are on device 0, and so are parameters and states: on the first
+ * device of the context the graph's own, on another one copies (graph/block_copies.h). */
 typedef struct wi_plan_devices {
     wi_device *const *of; /* devices of the context */
     int count;

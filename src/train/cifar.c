@@ -125,7 +125,8 @@ static weft_status read_blocks(const cifar_kind *kind, int file, const char *pat
         for (size_t k = 0; k < count; k++) {
             const unsigned char *const record = block + k * bytes;
             WI_TRY(take_labels(kind, record, dataset, first + i + k, path, i + k));
-            memcpy(store->pixels + (first + i + k) * PIXELS, record + kind->label_count, PIXELS);
+            if (store->pixels)
+                memcpy(store->pixels + (first + i + k) * PIXELS, record + kind->label_count, PIXELS);
         }
     }
     return WEFT_OK;
@@ -205,12 +206,33 @@ static weft_status fill(
     return WEFT_OK;
 }
 
-static weft_status make_store(const cifar_kind *kind, wi_image_store *store) {
+/* The pixels stay in the files. */
+static weft_status open_records(
+    const cifar_kind *kind, const wi_file_rules *rules, const char *folder, wi_image_store *store) {
+    store->labels_first = kind->label_count;
+    store->records = wi_arena_take(&store->arena, MAX_FILES * sizeof *store->records);
+    if (!store->records) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; kind->files[i]; i++) {
+        char path[PATH_CAPACITY];
+        wi_records *const records = &store->records[i];
+        WI_TRY(join(path, folder, kind->files[i]));
+        WI_TRY(wi_data_file_open(&records->file, rules, path));
+        records->bytes = kind->label_count + PIXELS;
+        records->count = kind->records;
+        store->record_files++;
+    }
+    return WEFT_OK;
+}
+
+static weft_status make_store(
+    const cifar_kind *kind, const weft_context *context, const char *folder, wi_image_store *store) {
     size_t files = 0;
     while (kind->files[files]) files++;
     store->count = files * kind->records;
     store->channels = CHANNELS;
     store->height = store->width = SIDE;
+    if (!wi_dataset_fits(context, store->count, kind->label_count * sizeof(int32_t) + PIXELS))
+        return open_records(kind, &context->files, folder, store);
     store->pixels = wi_allocate_array(store->allocator, store->count, PIXELS);
     return store->pixels ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -224,12 +246,13 @@ weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_context *contex
     if (which < WEFT_CIFAR_10_TRAIN || which > WEFT_CIFAR_100_TEST)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: which is %d, not a weft_cifar", (int)which);
     const cifar_kind *const kind = &kinds[which];
-    const char *columns[2] = {NULL};
-    for (size_t i = 0; i < kind->label_count; i++) columns[column_of(kind, i) - 1] = kind->labels[i].column;
+    weft_column columns[2] = {{.dtype = WEFT_I32}, {.dtype = WEFT_I32}};
+    for (size_t i = 0; i < kind->label_count; i++)
+        columns[column_of(kind, i) - 1].name = kind->labels[i].column;
     WI_TRY(check_lengths(kind, folder));
     wi_image_store *store = NULL;
     WI_TRY(wi_image_store_create(&store, context->allocator));
-    weft_status status = make_store(kind, store);
+    weft_status status = make_store(kind, context, folder, store);
     if (status == WEFT_OK)
         status = wi_image_dataset_create(dataset, context, store, options, columns, kind->label_count);
     if (status == WEFT_OK) status = fill(kind, folder, store, *dataset);

@@ -2,6 +2,7 @@
 #include "train/csv_build.h"
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { WHOLE_DIGITS = 18 };
 
@@ -23,55 +24,86 @@ static int by_text(const void *a, const void *b) {
     return strcmp(left, right);
 }
 
-static weft_status add_category(const wi_csv_builder *b, wi_csv_chosen *column, const char *text) {
-    if (column->category_count >= INT32_MAX)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a column has more than 2^31 - 1 categories", b->table.path);
-    WI_TRY(wi_grow(b->allocator, (void **)&column->categories, &column->category_capacity,
-        column->category_count + 1, sizeof *column->categories));
-    column->categories[column->category_count] = (wi_csv_category){text, (int32_t)column->category_count};
-    column->category_count++;
+/* The slot of a text, or the free slot for it. */
+static size_t slot_of(const wi_csv_chosen *column, const char *text) {
+    size_t at = (size_t)XXH3_64bits(text, strlen(text)) & (column->slot_count - 1);
+    for (; column->slots[at]; at = (at + 1) & (column->slot_count - 1))
+        if (strcmp(column->categories[column->slots[at] - 1].text, text) == 0) break;
+    return at;
+}
+
+static weft_status grow_slots(const wi_csv_builder *b, wi_csv_chosen *column) {
+    if (2 * (column->category_count + 1) <= column->slot_count) return WEFT_OK;
+    const size_t count = column->slot_count ? 2 * column->slot_count : 16;
+    wi_release(b->allocator, column->slots);
+    column->slot_count = count;
+    column->slots = wi_allocate_array(b->allocator, count, sizeof *column->slots);
+    if (!column->slots) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < column->category_count; i++)
+        column->slots[slot_of(column, column->categories[i].text)] = (int32_t)i + 1;
     return WEFT_OK;
 }
 
-weft_status wi_csv_give_categories(const wi_csv_builder *b, wi_csv_chosen *column) {
-    const weft_dataset *const like = b->options->like;
+/* *is_new: the column did not have the category, whose text is copied. */
+static weft_status add_category(wi_csv_builder *b, wi_csv_chosen *column, const char *text, bool *is_new) {
+    if (column->category_count >= INT32_MAX)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a column has more than 2^31 - 1 categories", b->table.file.path);
+    WI_TRY(grow_slots(b, column));
+    const size_t slot = slot_of(column, text), count = column->category_count;
+    *is_new = column->slots[slot] == 0;
+    if (!*is_new) return WEFT_OK;
+    WI_TRY(wi_grow(b->allocator, (void **)&column->categories, &column->category_capacity, count + 1,
+        sizeof *column->categories));
+    const char *const copy = wi_arena_string(&b->arena, text);
+    if (!copy) return WEFT_ERROR_MEMORY;
+    column->categories[count] = (wi_csv_category){copy, (int32_t)count};
+    column->slots[slot] = (int32_t)++column->category_count;
+    return WEFT_OK;
+}
+
+static weft_status give_category(wi_csv_builder *b, wi_csv_chosen *column, const char *text) {
+    bool is_new = false;
+    WI_TRY(add_category(b, column, text, &is_new));
+    if (is_new) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column '%s' has the category '%s' twice",
+        column->spec.name, text);
+}
+
+static void sort_categories(const wi_csv_builder *b, wi_csv_chosen *column) {
+    wi_release(b->allocator, column->slots);
+    column->slots = NULL;
+    column->slot_count = 0;
+    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
+}
+
+weft_status wi_csv_give_categories(wi_csv_builder *b, wi_csv_chosen *column) {
+    const weft_dataset *const like = b->options.like;
     const char *const *const texts = column->spec.categories;
     if (column->spec.kind != WEFT_CSV_CATEGORY) return WEFT_OK;
-    for (size_t i = 0; texts && texts[i]; i++) WI_TRY(add_category(b, column, texts[i]));
+    for (size_t i = 0; texts && texts[i]; i++) WI_TRY(give_category(b, column, texts[i]));
     const wi_name *const same =
         texts || !like ? NULL : wi_names_find(b->like, like->count, column->spec.name);
     const size_t known = same ? weft_dataset_category_count(like, same->number) : 0;
     for (size_t i = 0; i < known; i++)
-        WI_TRY(add_category(b, column, weft_dataset_category(like, same->number, (int32_t)i)));
+        WI_TRY(give_category(b, column, weft_dataset_category(like, same->number, (int32_t)i)));
     column->fixed = column->category_count > 0;
-    if (!column->fixed) return WEFT_OK;
-    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
-    for (size_t i = 1; i < column->category_count; i++)
-        if (strcmp(column->categories[i - 1].text, column->categories[i].text) == 0)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column '%s' has the category '%s' twice",
-                column->spec.name, column->categories[i].text);
+    if (column->fixed) sort_categories(b, column);
     return WEFT_OK;
 }
 
-void wi_csv_number_categories(wi_csv_chosen *column) {
-    size_t count = 0;
+void wi_csv_number_categories(const wi_csv_builder *b, wi_csv_chosen *column) {
     if (column->fixed || column->category_count == 0) return;
-    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
-    for (size_t i = 0; i < column->category_count; i++) {
-        const char *const text = column->categories[i].text;
-        if (count && strcmp(column->categories[count - 1].text, text) == 0) continue;
-        column->categories[count] = (wi_csv_category){text, (int32_t)count};
-        count++;
-    }
-    column->category_count = count;
+    sort_categories(b, column);
+    for (size_t i = 0; i < column->category_count; i++) column->categories[i].number = (int32_t)i;
 }
 
 weft_status wi_csv_gather_categories(wi_csv_builder *b) {
+    bool is_new = false;
     for (size_t c = 0; c < b->count; c++) {
         wi_csv_chosen *const column = &b->columns[c];
         if (column->spec.kind != WEFT_CSV_CATEGORY || column->fixed) continue;
         for (size_t i = 0; i < column->count; i++)
-            WI_TRY(add_category(b, column, b->cells[column->fields[i]]));
+            WI_TRY(add_category(b, column, b->walk.cells[column->fields[i]], &is_new));
     }
     return WEFT_OK;
 }

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUOTED = 3 };
+enum { QUOTED = 3, QUOTED_BYTES = 41 };
 
 /* The cells of a field that are not missing. */
 typedef struct field_cells {
     size_t count, numbers, almost; /* almost: numbers, and texts that are numbers in another form */
     unsigned forms; /* bits of wi_csv_forms_of: forms that read all cells counted in `almost` */
-    size_t quoted;  /* number of entries in rows and texts, the first cells that are not numbers */
-    size_t rows[QUOTED];
-    const char *texts[QUOTED];
+    size_t quoted;  /* number of entries in lines and texts, the first cells that are not numbers */
+    size_t lines[QUOTED];
+    char *texts[QUOTED]; /* the beginnings, QUOTED_BYTES with their NUL; in the builder's arena */
 } field_cells;
 
 void wi_csv_field_name(const wi_csv_builder *b, size_t field, char text[128]) {
@@ -35,23 +35,27 @@ weft_status wi_csv_check_form(const char *call, const wi_csv_form *form) {
     return WEFT_OK;
 }
 
-static void look_at_cell(const wi_csv_builder *b, field_cells *field, const char *cell, size_t row) {
+static weft_status look_at_cell(wi_csv_builder *b, field_cells *field, const char *cell) {
     double value = 0.0;
-    if (wi_csv_is_missing(cell)) return;
+    if (wi_csv_is_missing(cell)) return WEFT_OK;
     field->count++;
     const bool number = wi_csv_number(&b->form, cell, &value);
     field->numbers += number;
     if (number && !strpbrk(cell, ",.' ")) { /* a number in every form */
         field->almost++;
-        return;
+        return WEFT_OK;
     }
     if (number || wi_csv_is_almost_number(cell)) {
         field->almost++;
         field->forms &= wi_csv_forms_of(cell);
     }
-    if (number || field->quoted == QUOTED) return;
-    field->rows[field->quoted] = row;
-    field->texts[field->quoted++] = cell;
+    if (number || field->quoted == QUOTED) return WEFT_OK;
+    char *const text = wi_arena_take(&b->arena, QUOTED_BYTES);
+    if (!text) return WEFT_ERROR_MEMORY;
+    snprintf(text, QUOTED_BYTES, "%s", cell);
+    field->lines[field->quoted] = b->walk.row.line;
+    field->texts[field->quoted++] = text;
+    return WEFT_OK;
 }
 
 static weft_status fail_almost(const wi_csv_builder *b, const field_cells *field, size_t index) {
@@ -61,19 +65,19 @@ static weft_status fail_almost(const wi_csv_builder *b, const field_cells *field
     size_t used = 0;
     for (size_t i = 0; i < field->quoted; i++)
         used += (size_t)snprintf(cells + used, sizeof cells - used, "%s'%.40s' (line %zu)", i ? ", " : "",
-            field->texts[i], b->table.lines[field->rows[i]]);
+            field->texts[i], field->lines[i]);
     if (others > field->quoted)
         snprintf(cells + used, sizeof cells - used, " and %zu more", others - field->quoted);
     wi_csv_field_name(b, index, name);
     WI_FAIL(WEFT_ERROR_FORMAT,
         "'%s': column %s: %zu of %zu cells are numbers, but not %s; %s%scorrect these cells, or declare the "
         "column in the option columns with the kind WEFT_CSV_CATEGORY",
-        b->table.path, name, field->numbers, field->count, cells, hint ? hint : "", hint ? ", or " : "");
+        b->table.file.path, name, field->numbers, field->count, cells, hint ? hint : "", hint ? ", or " : "");
 }
 
 static weft_status choose_kind(wi_csv_builder *b, const field_cells *field, size_t index) {
     weft_csv_column *const spec = &b->columns[index].spec;
-    const weft_dataset *const like = b->options->like;
+    const weft_dataset *const like = b->options.like;
     const wi_name *const same = like ? wi_names_find(b->like, like->count, spec->name) : NULL;
     if (same) {
         const bool category = weft_dataset_category_count(like, same->number) > 0;
@@ -86,16 +90,22 @@ static weft_status choose_kind(wi_csv_builder *b, const field_cells *field, size
     return field->almost >= field->count - field->count / 10 ? fail_almost(b, field, index) : WEFT_OK;
 }
 
+static weft_status look_at_rows(wi_csv_builder *b, field_cells *fields) {
+    bool more = true;
+    WI_TRY(wi_csv_walk_begin(&b->walk, &b->table));
+    for (;;) {
+        WI_TRY(wi_csv_walk_next(&b->walk, &more));
+        if (!more) return WEFT_OK;
+        for (size_t i = 0; i < b->table.fields; i++) WI_TRY(look_at_cell(b, &fields[i], b->walk.cells[i]));
+    }
+}
+
 weft_status wi_csv_find_kinds(wi_csv_builder *b) {
-    const char *at = b->table.first;
-    weft_status status = WEFT_OK;
     field_cells *const fields = wi_allocate_array(b->allocator, b->table.fields, sizeof *fields);
     if (!fields) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < b->table.fields; i++) fields[i].forms = (1u << WI_CSV_FORMS) - 1;
-    for (size_t row = 0; row < b->table.rows; row++) {
-        at = wi_csv_row(&b->table, at, b->cells);
-        for (size_t i = 0; i < b->table.fields; i++) look_at_cell(b, &fields[i], b->cells[i], row);
-    }
+    weft_status status = look_at_rows(b, fields);
+    wi_csv_walk_clear(&b->walk);
     for (size_t i = 0; i < b->table.fields && status == WEFT_OK; i++) status = choose_kind(b, &fields[i], i);
     wi_release(b->allocator, fields);
     return status;

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { DATA_LIMIT = 256 << 20 }; /* the default of data_limit of weft_context_options */
+
 void *wi_workspace_take(wi_workspace *workspace, size_t block, size_t bytes) {
     if (bytes <= workspace->capacities[block] && workspace->blocks[block]) return workspace->blocks[block];
     wi_release(workspace->allocator, workspace->blocks[block]); /* the contents are not kept */
@@ -30,7 +32,7 @@ void wi_source_release(wi_source *source) {
 
 bool wi_column_is_made(const weft_dataset *dataset, size_t column) {
     const wi_source *const source = dataset->source;
-    return source && (column == 0 || (source->finish && column + 1 == dataset->count));
+    return source && (column < source->made || (source->finish && column + 1 == dataset->count));
 }
 
 size_t wi_column_bytes(const weft_column *column) {
@@ -128,6 +130,11 @@ weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context
 weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, size_t examples,
     const weft_column *columns, size_t count) {
     return wi_dataset_create_made(dataset, context, NULL, examples, columns, count);
+}
+
+bool wi_dataset_fits(const weft_context *context, uint64_t examples, uint64_t bytes) {
+    const uint64_t limit = context->data_limit ? context->data_limit : DATA_LIMIT;
+    return examples == 0 || bytes <= limit / examples;
 }
 
 void *wi_dataset_data(weft_dataset *dataset, size_t column) {

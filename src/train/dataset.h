@@ -1,5 +1,5 @@
 /* The inside of a dataset, for the files that create and read datasets: one block of memory per column, or for the
- * first column a source that makes each example when a loader needs it. Datasets and sources are reference-counted. */
+ * first columns a source that makes each example when a loader needs it. Datasets and sources are reference-counted. */
 #ifndef WI_DATASET_H
 #define WI_DATASET_H
 
@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 #include <weft/train.h>
 
-/* Scratch memory of one thread, in blocks that grow as needed. */
-enum { WI_WORKSPACE_BLOCKS = 6 };
+/* Scratch memory of one thread, in blocks that grow as needed. A source uses the blocks below WI_BLOCK_TARGETS, the loader
+ * uses this one. */
+enum { WI_BLOCK_TARGETS = 6, WI_WORKSPACE_BLOCKS };
 typedef struct wi_workspace {
     const weft_allocator *allocator;
     void *blocks[WI_WORKSPACE_BLOCKS];
@@ -34,14 +35,15 @@ typedef struct wi_batch {
     float *targets;       /* the last column */
 } wi_batch;
 
-/* Makes the examples of one column. A source never changes, so that any number of threads may use it at once, each with
+/* Makes columns of examples. A source never changes, so that any number of threads may use it at once, each with
  * a separate workspace. */
 typedef struct wi_source wi_source;
 struct wi_source {
     atomic_int references;
-    /* Writes the example, wi_column_bytes bytes, to target. */
+    size_t made; /* `make` makes the columns 0 .. made - 1; SIZE_MAX: all columns */
+    /* Writes the example: wi_column_bytes bytes of each made column to targets[column]. */
     weft_status (*make)(
-        const wi_source *source, const wi_example *example, wi_workspace *workspace, void *target);
+        const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets);
     /* NULL, or changes the examples of a batch that `make` has made, and writes the last column of the dataset, which has
      * no data, from the labels in column 1. */
     weft_status (*finish)(const wi_source *source, const wi_batch *batch, wi_workspace *workspace);
@@ -61,7 +63,7 @@ struct weft_dataset {
     weft_dataset
         *base; /* the dataset whose names, origins and most data this one uses (recode.c); NULL: none */
     wi_source *
-        source; /* makes column 0, and maybe the last one; their data is NULL. NULL: all columns are in memory */
+        source; /* makes the first columns, and maybe the last one; their data is NULL. NULL: all columns are in memory */
     size_t *origins; /* by example: its index in the source; NULL: the index of the example */
     size_t skipped;  /* files that could not be read, and were left out (option skip_unreadable) */
 };
@@ -71,9 +73,11 @@ struct weft_dataset {
  * WEFT_ERROR_MEMORY. */
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
+/* Whether a dataset of files keeps `examples` examples of `bytes` bytes in memory, by the context's option data_limit. */
+bool wi_dataset_fits(const weft_context *context, uint64_t examples, uint64_t bytes);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
-/* Like wi_dataset_create, but column 0, and the last one if the source has `finish`, are made by the source, which the
- * dataset retains; source NULL: all columns are in memory. */
+/* Like wi_dataset_create, but the first columns, and the last one if the source has `finish`, are made by the source, which
+ * the dataset retains; source NULL: all columns are in memory. */
 weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count);
 /* Sets the categories of a column; the texts are copied. */

@@ -273,18 +273,36 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples) {
         examples, feed->fixed);
 }
 
+/* of: what the examples are numbered in, " of the batch" or nothing. */
+static weft_status check_labels(
+    const wi_feed_input *input, const int32_t *labels, size_t examples, const char *of) {
+    const size_t each = input->bytes / sizeof *labels;
+    for (size_t n = 0; n < each * examples; n++)
+        if ((labels[n] < 0 || labels[n] >= input->classes) && labels[n] != input->ignored)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "column '%s': the label of example %zu%s is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64
+                " classes)",
+                weft_tensor_name(input->tensor), n / each, of, labels[n], input->classes - 1, input->classes);
+    return WEFT_OK;
+}
+
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset) {
     for (size_t i = 0; i < feed->count; i++) {
         const wi_feed_input *const input = &feed->inputs[i];
         if (input->classes == 0 || input->column == SIZE_MAX) continue;
         const int32_t *const labels = dataset->columns[input->column].data;
-        const size_t each = input->bytes / sizeof *labels;
-        for (size_t n = 0; labels && n < each * dataset->examples; n++)
-            if ((labels[n] < 0 || labels[n] >= input->classes) && labels[n] != input->ignored)
-                WI_FAIL(WEFT_ERROR_ARGUMENT,
-                    "column '%s': the label of example %zu is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64
-                    " classes)",
-                    weft_tensor_name(input->tensor), n / each, labels[n], input->classes - 1, input->classes);
+        if (labels) WI_TRY(check_labels(input, labels, dataset->examples, ""));
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_feed_check_made_labels(
+    const wi_feed *feed, const weft_dataset *dataset, const void *const *columns, size_t examples) {
+    for (size_t i = 0; i < feed->count && dataset->source; i++) {
+        const wi_feed_input *const input = &feed->inputs[i];
+        if (input->classes == 0 || input->column == SIZE_MAX || dataset->columns[input->column].data)
+            continue;
+        WI_TRY(check_labels(input, columns[input->column], examples, " of the batch"));
     }
     return WEFT_OK;
 }

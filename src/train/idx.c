@@ -2,11 +2,10 @@
  *
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
  * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must have exactly the bytes that its header
- * announces; memory grows as bytes are read, so that a wrong header cannot request too much. */
+ * announces; memory for unpacked bytes grows as they are read, so that a wrong header cannot request too much. */
 #include "base/file_guess.h"
-#include "base/file_read.h"
 #include "base/platform.h"
-#include "train/dataset.h"
+#include "train/file_columns.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,13 +18,15 @@ enum { GZIP_HEADER = 16 }; /* added to the window bits of inflateInit2: the gzip
 typedef struct idx_file {
     const wi_file_rules *rules;
     char path[PATH_CAPACITY];
-    char *raw; /* the whole file */
+    wi_data_file file;
+    char *raw; /* the whole file, if it is compressed */
     size_t raw_bytes;
-    z_stream stream; /* reads `raw`, also if it is not compressed */
+    z_stream stream; /* reads `raw` */
     bool zipped, ended;
     uint32_t dims[IMAGES_RANK];
     size_t bytes; /* of data, according to the header */
-    unsigned char *data;
+    size_t header;
+    unsigned char *data; /* NULL: it is in the file, after the header */
 } idx_file;
 
 /* Finds the file with or without ".gz". Its first bytes, not its name, say whether it is compressed. */
@@ -60,16 +61,6 @@ static weft_status fail_inflate(const idx_file *file, int code) {
         code == Z_BUF_ERROR || !file->stream.msg ? "the compressed data ends too soon" : file->stream.msg);
 }
 
-static void copy_some(idx_file *file) {
-    z_stream *const stream = &file->stream;
-    const unsigned bytes = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
-    memcpy(stream->next_out, stream->next_in, bytes);
-    stream->next_in += bytes;
-    stream->avail_in -= bytes;
-    stream->avail_out -= bytes;
-    file->ended = stream->avail_out > 0;
-}
-
 /* Decompresses, at most to the end of a gzip member. If another member follows, the next call reads it; other bytes
  * after a member are ignored, as by gzip. */
 static weft_status inflate_some(idx_file *file) {
@@ -87,10 +78,7 @@ static weft_status read_some(idx_file *file, void *buffer, size_t bytes, size_t 
     file->stream.avail_out = (unsigned)bytes;
     while (file->stream.avail_out > 0 && !file->ended) {
         offer_rest(file);
-        if (file->zipped)
-            WI_TRY(inflate_some(file));
-        else
-            copy_some(file);
+        WI_TRY(inflate_some(file));
     }
     *got = bytes - file->stream.avail_out;
     return WEFT_OK;
@@ -102,6 +90,7 @@ static uint32_t big_endian(const unsigned char *bytes) {
 
 /* Zeros can be compressed to a thousandth, so that a small file could announce any amount of data. */
 static weft_status check_limit(const idx_file *file) {
+    if (!file->zipped) return WEFT_OK;
     const uint64_t limit = wi_file_unpacked_limit(file->rules, file->raw_bytes);
     if (file->bytes <= limit) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
@@ -110,11 +99,18 @@ static weft_status check_limit(const idx_file *file) {
         file->path, file->bytes, limit, file->raw_bytes);
 }
 
+/* The first bytes of the data that the file holds. */
+static weft_status read_begin(idx_file *file, void *buffer, size_t bytes, size_t *got) {
+    if (file->zipped) return read_some(file, buffer, bytes, got);
+    *got = file->file.bytes < bytes ? (size_t)file->file.bytes : bytes;
+    return wi_data_file_read(&file->file, 0, buffer, *got);
+}
+
 static weft_status read_header(idx_file *file, unsigned rank) {
     unsigned char header[4 + 4 * IMAGES_RANK];
-    const size_t bytes = 4 + 4 * (size_t)rank;
+    const size_t bytes = file->header = 4 + 4 * (size_t)rank;
     size_t got = 0;
-    WI_TRY(read_some(file, header, bytes, &got));
+    WI_TRY(read_begin(file, header, bytes, &got));
     if (got < bytes)
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has %zu bytes, too few for its header of %zu bytes", file->path, got,
             bytes);
@@ -139,7 +135,13 @@ static weft_status wrong_size(const idx_file *file, size_t got, const char *more
         file->path, file->bytes, more, got);
 }
 
-static weft_status read_data(idx_file *file) {
+static weft_status check_size(const idx_file *file) {
+    const uint64_t got = file->file.bytes - file->header;
+    if (got < file->bytes) return wrong_size(file, (size_t)got, "");
+    return got > file->bytes ? wrong_size(file, file->bytes, "more than ") : WEFT_OK;
+}
+
+static weft_status unpack_data(idx_file *file) {
     size_t used = 0, capacity = 0;
     while (used < file->bytes) {
         if (used == capacity) {
@@ -161,28 +163,88 @@ static weft_status read_data(idx_file *file) {
     return got ? wrong_size(file, file->bytes, "more than ") : WEFT_OK;
 }
 
-static weft_status open_file(idx_file *file) {
-    WI_TRY(wi_file_read_by(file->rules, file->path, &file->raw, &file->raw_bytes));
-    WI_TRY(wi_file_refuse_page(file->path, file->raw, file->raw_bytes));
+static weft_status begin_unpacking(idx_file *file) {
+    file->raw_bytes = (size_t)file->file.bytes;
+    file->raw = wi_allocate(file->rules->allocator, file->raw_bytes);
+    if (!file->raw) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_data_file_read(&file->file, 0, file->raw, file->raw_bytes));
     file->stream.next_in = (Bytef *)file->raw;
     offer_rest(file);
-    if (!is_member(&file->stream)) return WEFT_OK;
     const int code = inflateInit2(&file->stream, MAX_WBITS + GZIP_HEADER);
     file->zipped = code == Z_OK;
     return file->zipped ? WEFT_OK : fail_inflate(file, code);
 }
 
+static weft_status open_file(idx_file *file) {
+    char begin[256] = "";
+    WI_TRY(wi_data_file_open(&file->file, file->rules, file->path));
+    const size_t some = file->file.bytes < sizeof begin ? (size_t)file->file.bytes : sizeof begin;
+    WI_TRY(wi_data_file_read(&file->file, 0, begin, some));
+    WI_TRY(wi_file_refuse_page(file->path, begin, some));
+    const bool packed = some > 1 && begin[0] == 0x1f && (unsigned char)begin[1] == 0x8b;
+    return packed ? begin_unpacking(file) : WEFT_OK;
+}
+
 static weft_status read_file(idx_file *file, unsigned rank) {
     weft_status status = open_file(file);
     if (status == WEFT_OK) status = read_header(file, rank);
-    if (status == WEFT_OK) status = read_data(file);
+    if (status == WEFT_OK) status = file->zipped ? unpack_data(file) : check_size(file);
     if (file->zipped) (void)inflateEnd(&file->stream);
     wi_release(file->rules->allocator, file->raw);
     return status;
 }
 
+static void convert(bool images, const unsigned char *from, size_t count, void *to, size_t first) {
+    for (size_t i = 0; i < count && images; i++) ((float *)to)[first + i] = (float)from[i] / 255.0f;
+    for (size_t i = 0; i < count && !images; i++) ((int32_t *)to)[first + i] = from[i];
+}
+
+/* Fills a column of images, f32, or labels, i32. */
+static weft_status fill_column(const idx_file *file, bool images, void *to) {
+    if (file->data) {
+        convert(images, file->data, file->bytes, to, 0);
+        return WEFT_OK;
+    }
+    unsigned char *const block = wi_allocate(file->rules->allocator, CHUNK);
+    weft_status status = block ? WEFT_OK : WEFT_ERROR_MEMORY;
+    for (size_t first = 0; first < file->bytes && status == WEFT_OK; first += CHUNK) {
+        const size_t rest = file->bytes - first, count = rest < CHUNK ? rest : CHUNK;
+        status = wi_data_file_read(&file->file, file->header + first, block, count);
+        if (status == WEFT_OK) convert(images, block, count, to, first);
+    }
+    wi_release(file->rules->allocator, block);
+    return status;
+}
+
+static weft_status load(weft_dataset **dataset, weft_context *context, const idx_file *images,
+    const idx_file *labels, const weft_column columns[2]) {
+    WI_TRY(wi_dataset_create(dataset, context, images->dims[0], columns, 2));
+    weft_status status = fill_column(images, true, wi_dataset_data(*dataset, 0));
+    if (status == WEFT_OK) status = fill_column(labels, false, wi_dataset_data(*dataset, 1));
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*dataset);
+    *dataset = NULL;
+    return status;
+}
+
+/* The bytes stay in the files. */
+static weft_status leave(weft_dataset **dataset, weft_context *context, idx_file *images, idx_file *labels,
+    const weft_column columns[2]) {
+    idx_file *const both[2] = {images, labels};
+    wi_file_column files[2];
+    for (int i = 0; i < 2; i++) {
+        files[i] = (wi_file_column){.file = both[i]->file,
+            .npy = {.path = both[i]->file.path, .kind = 'u', .size = 1, .offset = both[i]->header},
+            .is_fraction = i == 0};
+        both[i]->file = (wi_data_file){0};
+    }
+    const weft_status status = wi_file_columns_open(dataset, context, files, images->dims[0], columns, 2);
+    for (int i = 0; i < 2; i++) wi_data_file_close(&files[i].file);
+    return status;
+}
+
 static weft_status make_dataset(
-    weft_dataset **dataset, weft_context *context, const idx_file *images, const idx_file *labels) {
+    weft_dataset **dataset, weft_context *context, idx_file *images, idx_file *labels) {
     const double mean = 0, deviation = 1;
     const weft_encoding encoding = {.kind = WI_PIXELS,
         .count = 1,
@@ -201,12 +263,11 @@ static weft_status make_dataset(
     if (images->dims[0] != labels->dims[0])
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has %u images, but '%s' has %u labels", images->path,
             images->dims[0], labels->path, labels->dims[0]);
-    WI_TRY(wi_dataset_create(dataset, context, images->dims[0], columns, 2));
-    float *const pixels = wi_dataset_data(*dataset, 0);
-    int32_t *const classes = wi_dataset_data(*dataset, 1);
-    for (size_t i = 0; i < images->bytes; i++) pixels[i] = (float)images->data[i] / 255.0f;
-    for (size_t i = 0; i < labels->bytes; i++) classes[i] = labels->data[i];
-    return WEFT_OK;
+    const uint64_t example = (uint64_t)images->dims[1] * images->dims[2] * sizeof(float) + sizeof(int32_t);
+    const bool in_memory =
+        images->zipped || labels->zipped || wi_dataset_fits(context, images->dims[0], example);
+    return in_memory ? load(dataset, context, images, labels, columns)
+                     : leave(dataset, context, images, labels, columns);
 }
 
 static idx_file *make_pair(weft_context *context) {
@@ -216,8 +277,10 @@ static idx_file *make_pair(weft_context *context) {
 }
 
 static void release_pair(weft_context *context, idx_file *files) {
-    wi_release(context->allocator, files[0].data);
-    wi_release(context->allocator, files[1].data);
+    for (int i = 0; i < 2; i++) {
+        wi_data_file_close(&files[i].file);
+        wi_release(context->allocator, files[i].data);
+    }
     wi_release(context->allocator, files);
 }
 

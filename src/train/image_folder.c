@@ -247,8 +247,8 @@ static weft_status check_classes(const listing *l, const char *folder) {
 
 static weft_status make_dataset(
     weft_dataset **dataset, weft_context *context, listing *l, const weft_image_options *options) {
-    static const char *const label[] = {"label"};
-    WI_TRY(wi_image_dataset_create(dataset, context, l->store, options, label, 1));
+    static const weft_column label = {.name = "label", .dtype = WEFT_I32};
+    WI_TRY(wi_image_dataset_create(dataset, context, l->store, options, &label, 1));
     int32_t *const labels = wi_dataset_data(*dataset, 1);
     for (size_t i = 0; i < l->store->count; i++) labels[i] = l->store->files[i].label;
     (*dataset)->skipped = l->skipped;

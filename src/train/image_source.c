@@ -8,7 +8,7 @@
 #include <string.h>
 #include <weft/ops.h>
 
-enum { PATH_CAPACITY = 4096, MAX_LABELS = 2 };
+enum { PATH_CAPACITY = 4096 };
 
 typedef struct image_source {
     wi_source base; /* first, as a loader knows only this struct */
@@ -36,10 +36,15 @@ static wi_image_store *retain_store(wi_image_store *store) {
 
 void wi_image_store_release(wi_image_store *store) {
     if (!store || atomic_fetch_sub(&store->references, 1) != 1) return;
+    for (size_t i = 0; i < store->record_files; i++) wi_data_file_close(&store->records[i].file);
     wi_release(store->allocator, store->pixels);
     wi_release(store->allocator, store->files);
     wi_arena_clear(&store->arena);
     wi_release(store->allocator, store);
+}
+
+size_t wi_image_store_pixels(const wi_image_store *store) {
+    return (size_t)(store->channels * store->height * store->width);
 }
 
 /* Writes a name for the image: its path if the images are files; otherwise its number, for errors. */
@@ -73,20 +78,47 @@ weft_status wi_image_store_read(const wi_image_store *store, size_t index, const
 
 /* ---- the source ---- */
 
+/* *record: the record of an image, in block WI_BLOCK_PICTURE of the workspace. */
+static weft_status read_record(
+    const wi_image_store *store, size_t index, wi_workspace *workspace, unsigned char **record) {
+    const wi_records *records = store->records;
+    while (index >= records->count) index -= records++->count;
+    *record = wi_workspace_take(workspace, WI_BLOCK_PICTURE, wi_records_stride(records));
+    return *record ? wi_records_read(records, index, 1, *record) : WEFT_ERROR_MEMORY;
+}
+
+/* *pixels: of an image that is no file. The source makes the columns that are in its record. */
+static weft_status find_pixels(const wi_image_store *store, size_t index, wi_workspace *workspace,
+    void *const *targets, const unsigned char **pixels) {
+    unsigned char *record = NULL;
+    const size_t bytes = wi_image_store_pixels(store);
+    if (!store->records) {
+        *pixels = store->pixels + index * bytes;
+        return WEFT_OK;
+    }
+    WI_TRY(read_record(store, index, workspace, &record));
+    *pixels = record + store->labels_first;
+    const unsigned char *from = *pixels + bytes;
+    for (size_t i = 0; i < store->other_count; from += store->others[i++])
+        memcpy(targets[i + 1], from, store->others[i]);
+    return WEFT_OK;
+}
+
 static weft_status make_example(
-    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *target) {
+    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const image_source *const source = (const image_source *)(const void *)base;
     const wi_image_store *const store = source->store;
-    const size_t bytes = (size_t)(store->channels * store->height * store->width);
     wi_image_view view = {0};
     char name[PATH_CAPACITY];
     name_of(store, example->index, name);
     if (store->files)
         WI_TRY(read_picture(name, &source->pipeline, workspace, &view));
-    else
-        view = wi_view_of(store->pixels + example->index * bytes, store->channels, store->height,
-            store->width, store->interleaved);
-    return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, target);
+    else {
+        const unsigned char *pixels = NULL;
+        WI_TRY(find_pixels(store, example->index, workspace, targets, &pixels));
+        view = wi_view_of(pixels, store->channels, store->height, store->width, store->interleaved);
+    }
+    return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, targets[0]);
 }
 
 static weft_status finish_batch(const wi_source *base, const wi_batch *batch, wi_workspace *workspace) {
@@ -131,6 +163,7 @@ static weft_status make_source(
     image_source *const made = wi_allocate(store->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     atomic_init(&made->base.references, 1);
+    made->base.made = 1 + store->other_count;
     made->base.make = make_example;
     made->base.destroy = destroy_source;
     made->store = retain_store(store);
@@ -147,32 +180,52 @@ static weft_status make_source(
 
 /* ---- datasets ---- */
 
-/* Adds the column "target" after `count` other columns, if the option asks for it. */
-static weft_status add_target(weft_column *columns, size_t *count, const wi_image_pipeline *pipeline) {
-    if (pipeline->targets == 0) return WEFT_OK;
-    if (*count < 2)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "images: the option targets needs labels, which the dataset does not have");
-    columns[(*count)++] =
-        (weft_column){.name = "target", .dtype = WEFT_F32, .rank = 1, .dims = {pipeline->targets}};
+/* The columns of a dataset: the image, `count` other ones, and the targets, if the option asks for them. *columns is to be
+ * released; *total: their number. */
+static weft_status list_columns(weft_column **columns, size_t *total, const image_source *source,
+    const weft_column *others, size_t count) {
+    const int64_t targets = source->pipeline.targets;
+    if (targets && (count == 0 || others[0].dtype != WEFT_I32 || others[0].rank != 0))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "images: the option targets needs labels, which the dataset does not have: an i32 column after "
+            "the image");
+    weft_column *const list = wi_allocate_array(source->store->allocator, count + 2, sizeof *list);
+    if (!list) return WEFT_ERROR_MEMORY;
+    list[0] = wi_pipeline_column(&source->pipeline);
+    if (count) memcpy(list + 1, others, count * sizeof *others);
+    if (targets)
+        list[count + 1] = (weft_column){.name = "target", .dtype = WEFT_F32, .rank = 1, .dims = {targets}};
+    *columns = list;
+    *total = count + 1 + (targets != 0);
     return WEFT_OK;
 }
 
+static weft_status create_dataset(weft_dataset **dataset, weft_context *context, image_source *source,
+    size_t examples, const weft_column *others, size_t count) {
+    const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
+    weft_column *columns = NULL;
+    size_t total = 0;
+    WI_TRY(list_columns(&columns, &total, source, others, count));
+    columns[0].encoding = &pixels;
+    const weft_status status =
+        wi_dataset_create_made(dataset, context, &source->base, examples, columns, total);
+    wi_release(source->store->allocator, columns);
+    return status;
+}
+
 weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *context, wi_image_store *store,
-    const weft_image_options *options, const char *const *labels, size_t label_count) {
+    const weft_image_options *options, const weft_column *others, size_t count) {
     image_source *source = NULL;
     WI_TRY(make_source(&source, store, options));
-    const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
-    weft_column columns[2 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
-    size_t count = 1;
-    columns[0].encoding = &pixels;
-    for (size_t i = 0; i < label_count; i++)
-        columns[count++] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
-    weft_status status = add_target(columns, &count, &source->pipeline);
-    if (status == WEFT_OK)
-        status = wi_dataset_create_made(dataset, context, &source->base, store->count, columns, count);
+    const weft_status status = create_dataset(dataset, context, source, store->count, others, count);
     wi_source_release(&source->base); /* the dataset retains it */
     return status;
+}
+
+bool wi_image_dataset_is_last(const weft_dataset *dataset) {
+    const wi_source *const source = dataset->source;
+    return source && source->make == make_example &&
+           ((const image_source *)(const void *)source)->pipeline.channels_last;
 }
 
 static weft_status check_block(const weft_image_block *images) {
@@ -213,7 +266,7 @@ static weft_status copy_block(wi_image_store *store, const weft_image_block *ima
 
 weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *context,
     const weft_image_block *images, const weft_image_options *options) {
-    static const char *const label[] = {"label"};
+    static const weft_column label = {.name = "label", .dtype = WEFT_I32};
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: dataset is NULL");
     *dataset = NULL;
     if (!context || !images)
@@ -223,15 +276,15 @@ weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *conte
     WI_TRY(wi_image_store_create(&store, context->allocator));
     weft_status status = copy_block(store, images);
     if (status == WEFT_OK)
-        status = wi_image_dataset_create(dataset, context, store, options, label, images->labels ? 1 : 0);
+        status = wi_image_dataset_create(dataset, context, store, options, &label, images->labels ? 1 : 0);
     wi_image_store_release(store);
     if (status == WEFT_OK && images->labels)
         memcpy(wi_dataset_data(*dataset, 1), images->labels, images->examples * sizeof *images->labels);
     return status;
 }
 
-/* Copies the columns in memory, and the origins of the examples. */
-static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
+/* Copies the columns in memory, and the origins of the examples. columns: without the targets. */
+static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from, size_t columns) {
     dataset->skipped = from->skipped;
     if (from->origins) {
         const size_t bytes = from->examples * sizeof *from->origins;
@@ -239,22 +292,17 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
         if (!dataset->origins) return WEFT_ERROR_MEMORY;
         memcpy(dataset->origins, from->origins, bytes);
     }
-    for (size_t c = 1; c < from->count && !wi_column_is_made(from, c); c++)
-        memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
-            from->examples * wi_column_bytes(&from->columns[c]));
+    for (size_t c = 1; c < columns; c++)
+        if (!wi_column_is_made(from, c))
+            memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
+                from->examples * wi_column_bytes(&from->columns[c]));
     return WEFT_OK;
 }
 
 static weft_status create_like(weft_dataset **dataset, const weft_dataset *from, image_source *source) {
-    const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
-    weft_column columns[2 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
-    size_t count = 1;
-    columns[0].encoding = &pixels;
-    for (; count < from->count && !wi_column_is_made(from, count); count++)
-        columns[count] = from->columns[count];
-    WI_TRY(add_target(columns, &count, &source->pipeline));
-    WI_TRY(wi_dataset_create_made(dataset, from->context, &source->base, from->examples, columns, count));
-    const weft_status status = copy_rest(*dataset, from);
+    const size_t columns = from->count - (from->source->finish ? 1 : 0);
+    WI_TRY(create_dataset(dataset, from->context, source, from->examples, from->columns + 1, columns - 1));
+    const weft_status status = copy_rest(*dataset, from, columns);
     if (status == WEFT_OK) return WEFT_OK;
     weft_dataset_release(*dataset);
     *dataset = NULL;

@@ -58,7 +58,7 @@ struct weft_loader {
     unsigned char *storage; /* all slots */
     wi_pinned pinned;       /* the memory of the slots, if the device has a queue for uploads */
     worker *workers;
-    size_t threads, job_examples; /* job_examples: examples in a job */
+    size_t threads, job_examples;
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
@@ -109,19 +109,20 @@ static void gather(const weft_loader *loader, const job *p, size_t c) {
         memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
 }
 
-/* Makes the examples of column 0 of a dataset with a source. *failed: if an example could not be made, its position. */
+/* Makes the examples of a dataset with a source. *failed: if an example could not be made, its position. */
 static weft_status make_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
-    const size_t bytes = wi_column_bytes(&dataset->columns[0]);
-    unsigned char *const target = slot_column(loader, p->batch, 0);
-    for (size_t i = p->begin; i < p->end; i++) {
-        const wi_example example = {.index = dataset->origins ? dataset->origins[order[i]] : order[i],
-            .seed = loader->seed,
-            .epoch = loader->epoch};
-        *failed = i;
-        WI_TRY(dataset->source->make(dataset->source, &example, &self->workspace, target + i * bytes));
+    const size_t made = dataset->source->made < dataset->count ? dataset->source->made : dataset->count;
+    void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, made * sizeof *targets);
+    if (!targets) return WEFT_ERROR_MEMORY;
+    for (size_t i = *failed = p->begin; i < p->end; *failed = ++i) {
+        const size_t index = dataset->origins ? dataset->origins[order[i]] : order[i];
+        for (size_t c = 0; c < made; c++)
+            targets[c] = slot_column(loader, p->batch, c) + i * wi_column_bytes(&dataset->columns[c]);
+        WI_TRY(dataset->source->make(
+            dataset->source, &(wi_example){index, loader->seed, loader->epoch}, &self->workspace, targets));
     }
     return WEFT_OK;
 }
@@ -266,8 +267,7 @@ static size_t padded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
 }
 
-/* Allocates the slots in pinned memory, from which the device copies without the host; if there is no pinned memory, in
- * ordinary memory. */
+/* Allocates the slots, if possible in pinned memory, from which the device copies without the host. */
 static weft_status allocate_slots(weft_loader *loader) {
     wi_device *const device = wi_context_device(loader->dataset->context);
     if (loader->slot_bytes <= SIZE_MAX / loader->slots)

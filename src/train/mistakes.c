@@ -3,15 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SIDE = 48 }; /* of pictures */
-
-weft_status wi_mistakes_create(wi_mistakes **mistakes, const weft_allocator *allocator, size_t width) {
+weft_status wi_mistakes_create(
+    wi_mistakes **mistakes, const weft_allocator *allocator, size_t width, int64_t side) {
     const size_t classes = width == 1 ? 2 : width;
     wi_mistakes *const made = wi_allocate(allocator, sizeof *made);
     *mistakes = made;
     if (!made) return WEFT_ERROR_MEMORY;
     made->allocator = allocator;
     made->width = width;
+    made->side = side;
     made->found.classes = classes;
     made->found.counts = made->counts = wi_allocate_array(allocator, classes * classes, sizeof *made->counts);
     made->found.worst = made->worst;
@@ -46,9 +46,10 @@ static bool find_pixels(const weft_column *column, wi_mistake_images *images) {
     return images->height >= 4 && images->width >= 4;
 }
 
-static void find_images(wi_mistake_images *images, const wi_feed *feed, const weft_dataset *dataset) {
+static void find_images(wi_mistakes *mistakes, const wi_feed *feed, const weft_dataset *dataset) {
+    wi_mistake_images *const images = &mistakes->images;
     *images = (wi_mistake_images){.column = SIZE_MAX};
-    for (size_t i = 0; i < feed->count && images->column == SIZE_MAX; i++) {
+    for (size_t i = 0; i < feed->count && mistakes->side && images->column == SIZE_MAX; i++) {
         const size_t c = feed->inputs[i].column;
         const weft_column *const column = c < dataset->count ? &dataset->columns[c] : NULL;
         if (!column || !find_pixels(column, images)) continue;
@@ -56,7 +57,7 @@ static void find_images(wi_mistake_images *images, const wi_feed *feed, const we
         const weft_encoding *const encoding = column->encoding;
         images->column = c;
         images->dtype = column->dtype;
-        images->every = (longest + MOST_SIDE - 1) / MOST_SIDE;
+        images->every = (longest + mistakes->side - 1) / mistakes->side;
         if (encoding && encoding->kind == WI_PIXELS && encoding->count >= (size_t)images->channels)
             images->encoding = encoding;
     }
@@ -123,7 +124,7 @@ weft_status wi_mistakes_begin(wi_mistakes *mistakes, const wi_feed *feed, const 
     wi_mistake_images *const images = &mistakes->images;
     found->rows = found->wrong = found->count = mistakes->seen = 0;
     memset(mistakes->counts, 0, found->classes * found->classes * sizeof *mistakes->counts);
-    find_images(images, feed, dataset);
+    find_images(mistakes, feed, dataset);
     wi_release(mistakes->allocator, mistakes->pixels);
     mistakes->pixels = NULL;
     if (images->column == SIZE_MAX) return WEFT_OK;

@@ -7,7 +7,7 @@
 #include "train/feed.h"
 #include "train/metric.h"
 
-enum { WI_MISTAKES_WORST = 24, WI_MISTAKES_CLASSES = 1024 };
+enum { WI_MISTAKES_WORST = WEFT_MAX_MISTAKES, WI_MISTAKES_CLASSES = 1024 };
 
 /* Where the pixels of an image stand in its column. */
 typedef struct wi_mistake_images {
@@ -22,6 +22,7 @@ typedef struct wi_mistake_images {
 typedef struct wi_mistakes {
     const weft_allocator *allocator;
     size_t width; /* of the logits; 1: one logit for two classes */
+    int64_t side;
     wi_event_mistakes found;
     uint32_t *counts;
     wi_event_mistake worst[WI_MISTAKES_WORST];
@@ -30,8 +31,10 @@ typedef struct wi_mistakes {
     size_t seen;           /* examples of this pass so far */
 } wi_mistakes;
 
-/* width: of the logits, 1 to WI_MISTAKES_CLASSES. WEFT_ERROR_MEMORY. */
-weft_status wi_mistakes_create(wi_mistakes **mistakes, const weft_allocator *allocator, size_t width);
+/* width: of the logits, 1 to WI_MISTAKES_CLASSES. side: the most rows and columns of a picture; 0: no pictures.
+ * WEFT_ERROR_MEMORY. */
+weft_status wi_mistakes_create(
+    wi_mistakes **mistakes, const weft_allocator *allocator, size_t width, int64_t side);
 void wi_mistakes_free(wi_mistakes *mistakes); /* NULL is allowed */
 /* Begins a pass over the dataset, to which the feed is bound. WEFT_ERROR_MEMORY. */
 weft_status wi_mistakes_begin(wi_mistakes *mistakes, const wi_feed *feed, const weft_dataset *dataset);

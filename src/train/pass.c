@@ -35,7 +35,9 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
     add_outputs(pass, options->updates, options->update_count);
     if (pass->shards) add_outputs(pass, &pass->shards->part, 1);
-    if (pass->shards) add_outputs(pass, pass->shards->divided.gradients, pass->shards->divided.count);
+    /* A plan computes outputs in their order if it can: the last gradients come first, as they are exchanged first. */
+    for (size_t i = pass->shards ? pass->shards->divided.count : 0; i-- > 0;)
+        add_outputs(pass, &pass->shards->divided.gradients[i], 1);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
     pass->feed.partial = options->partial;
     return WEFT_OK;
@@ -66,7 +68,7 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *planned = examples;
-    return wi_pass_create_plan(pass, plan, pass->outputs, pass->output_count, examples);
+    return wi_pass_create_plan(pass, plan, 0, pass->outputs, pass->output_count, examples);
 }
 
 weft_status wi_pass_plan(wi_pass *pass, size_t examples) {
@@ -86,7 +88,7 @@ static void note_used(const wi_pass *pass, const weft_dataset *dataset, bool use
         const size_t c = pass->feed.inputs[i].column;
         if (c == SIZE_MAX) continue;
         used[c] = true;
-        if (c > 0 && wi_column_is_made(dataset, c)) used[1] = true;
+        if (c + 1 == dataset->count && dataset->source && dataset->source->finish) used[1] = true;
     }
     for (size_t i = 0; i < pass->measures.count; i++) used[pass->measures.items[i].column] = true;
 }
@@ -324,12 +326,21 @@ static weft_status finish_interval(wi_pass *pass, const wi_pass_hooks *hooks) {
     return hooks ? hooks->after_interval(hooks->user, pass->records, count) : WEFT_OK;
 }
 
+/* The next batch. *examples: those of the whole batch; shards: only some of them are in the columns. */
+static weft_status load_batch(wi_pass *pass, size_t *examples, const void **columns) {
+    WI_TRY(weft_loader_next(pass->loader, examples, columns));
+    size_t loaded = pass->shards ? 0 : *examples, first = 0, count = 0;
+    for (size_t i = 0; pass->shards && part_of_batch(pass->shards, *examples, i, &first, &count); i++)
+        loaded += count;
+    return wi_feed_check_made_labels(&pass->feed, pass->dataset, columns, loaded);
+}
+
 static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
     const void *columns[WI_PASS_COLUMNS];
     for (bool stop = false; !stop;) {
         size_t examples = 0;
         bool finish = false;
-        const weft_status loaded = weft_loader_next(pass->loader, &examples, columns);
+        const weft_status loaded = load_batch(pass, &examples, columns);
         if (!pass->shards) WI_TRY(loaded);
         if (loaded == WEFT_OK && examples == 0) break;
         if (pass->shards)

@@ -101,9 +101,10 @@ struct wi_pass {
  * error. */
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options);
 void wi_pass_clear(wi_pass *pass);
-/* Creates *plan for these outputs and so many examples. It stays NULL while the length of sequences is not known. */
-weft_status wi_pass_create_plan(
-    const wi_pass *pass, weft_plan **plan, weft_tensor *const *outputs, size_t count, size_t examples);
+/* Creates *plan for these outputs and so many examples, on a device of the context. It stays NULL while the length of sequences is not
+ * known. */
+weft_status wi_pass_create_plan(const wi_pass *pass, weft_plan **plan, int device,
+    weft_tensor *const *outputs, size_t count, size_t examples);
 /* Creates the plan for whole batches of `examples` examples. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
 /* Creates what an epoch over the dataset needs: plans, loader and buffers. Reuses them for the dataset of the last call. */

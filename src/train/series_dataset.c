@@ -2,8 +2,7 @@
  * divided by time into training and validation. */
 #include "base/options.h"
 #include "base/platform.h"
-#include "io/csv.h"
-#include "train/dataset.h"
+#include "train/csv_build.h"
 #include <math.h>
 #include <string.h>
 #include <weft/text.h>
@@ -22,7 +21,7 @@ static weft_status last_field(
     const wi_csv_options form = {
         .separator = options->separator ? options->separator : ',', .header = !options->no_header};
     wi_csv table;
-    WI_TRY(wi_csv_read(&table, &context->files, path, &form));
+    WI_TRY(wi_csv_open(&table, &context->files, path, &form));
     *field = table.fields - 1;
     wi_csv_clear(&table);
     return WEFT_OK;
@@ -36,7 +35,7 @@ static weft_status read_table(
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = &column, .column_count = 1,
         .separator = options->separator, .no_header = options->no_header, .decimal = options->decimal,
         .thousands = options->thousands, .rounded = true};
-    return weft_dataset_open_csv(table, context, path, &csv);
+    return wi_csv_dataset_open(table, context, path, &csv, true);
 }
 
 /* ---- the numbers ---- */

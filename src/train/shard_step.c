@@ -1,4 +1,8 @@
 /* Steps of divided batches (contract in shards.h). */
+#include "base/log.h"
+#include "base/platform.h"
+#include "cl/launch.h"
+#include "graph/block_copies.h"
 #include "plan/compiled_plan.h"
 #include "train/shards.h"
 #include <string.h>
@@ -8,8 +12,12 @@ typedef struct step {
     wi_pass *pass;
     wi_shards *shards;
     const void *const *columns;
-    size_t examples, first; /* of the batch; the first one that this process has */
-    uint64_t draws;         /* of the graph, before the step */
+    size_t examples, first;      /* of the batch; the first one that this process has */
+    uint64_t draws;              /* of the graph, before the step */
+    size_t next[WI_MAX_DEVICES]; /* by device: the own shard from which on its next one is searched */
+    bool is_busy[WI_MAX_DEVICES];
+    /* The loss of the shard that is read, and its terms with their totals. */
+    float numbers[1 + 2 * WI_LOSS_TERMS];
 } step;
 
 /* ---- exchanges of an item per shard ---- */
@@ -27,7 +35,7 @@ static wi_shard_range examples_of(const step *s, size_t shard) {
     return wi_examples_of(s->examples, shard, s->shards->count);
 }
 
-static const wi_shard_plans *plans_for(const wi_shards *shards, size_t examples) {
+static wi_shard_plans *plans_for(wi_shards *shards, size_t examples) {
     size_t i = 0;
     while (shards->plans[i].examples != examples) i++;
     return &shards->plans[i];
@@ -38,6 +46,21 @@ static void columns_of(const step *s, size_t shard, const void *columns[WI_PASS_
     const size_t skipped = examples_of(s, shard).first - s->first;
     for (size_t c = 0; c < dataset->count; c++)
         columns[c] = (const unsigned char *)s->columns[c] + skipped * wi_column_bytes(&dataset->columns[c]);
+}
+
+/* ---- the device of a shard ---- */
+
+static wi_device *device_at(const wi_shards *shards, size_t index) {
+    return shards->part->graph->context->devices[index];
+}
+
+static wi_device *device_of(const wi_shards *shards, size_t own) {
+    return device_at(shards, shards->devices.of[own]);
+}
+
+static weft_plan *plan_of(const step *s, size_t own) {
+    const size_t examples = examples_of(s, s->shards->own.first + own).count;
+    return plans_for(s->shards, examples)->loss[s->shards->devices.of[own]];
 }
 
 /* ---- totals ---- */
@@ -89,21 +112,25 @@ static weft_status set_shares(const step *s, size_t shard) {
 
 /* ---- states ---- */
 
-static weft_status read_states(const wi_shards *shards, float *averaged, unsigned char *others) {
+/* Enqueues the reads. others: NULL: only the averaged states are read. */
+static weft_status read_states(
+    const wi_shards *shards, wi_device *device, float *averaged, unsigned char *others) {
     for (size_t i = 0; i < shards->state_count; i++) {
         const wi_shard_state *const state = &shards->states[i];
+        if (!state->is_averaged && !others) continue;
         void *const to = state->is_averaged ? (void *)(averaged + state->at) : (void *)(others + state->at);
-        WI_TRY(wi_variable_read(state->variable, 0, to, state->bytes));
+        WI_TRY(wi_variable_read_on(state->variable, device, to));
     }
     return WEFT_OK;
 }
 
-static weft_status write_states(const wi_shards *shards, const float *averaged, const unsigned char *others) {
+static weft_status write_states(
+    const wi_shards *shards, wi_device *device, const float *averaged, const unsigned char *others) {
     for (size_t i = 0; i < shards->state_count; i++) {
         const wi_shard_state *const state = &shards->states[i];
         const void *const from =
             state->is_averaged ? (const void *)(averaged + state->at) : (const void *)(others + state->at);
-        WI_TRY(wi_variable_write(state->variable, 0, from, state->bytes));
+        WI_TRY(wi_variable_write_on(state->variable, device, from));
     }
     return WEFT_OK;
 }
@@ -117,13 +144,14 @@ static weft_status finish_states(const step *s, float *sums) {
     if (shards->other_bytes && shards->group)
         WI_TRY(
             wi_group_broadcast(shards->group, shards->others + shards->other_bytes, shards->other_bytes, 0));
-    return write_states(shards, sums, shards->others + shards->other_bytes);
+    return write_states(shards, device_at(shards, 0), sums, shards->others + shards->other_bytes);
 }
 
 /* ---- the loss and the gradients of a shard ---- */
 
-static weft_status read_results(const step *s, weft_plan *plan, float numbers[1 + 2 * WI_LOSS_TERMS]) {
+static weft_status read_results(step *s, weft_plan *plan) {
     wi_pass *const pass = s->pass;
+    float *const numbers = s->numbers;
     unsigned char *measured = pass->measured;
     WI_TRY(weft_plan_read_async(plan, s->shards->part, numbers, sizeof *numbers));
     for (size_t i = 0; i < pass->terms.count; i++) {
@@ -148,9 +176,10 @@ static weft_status read_gradients(const step *s, weft_plan *plan, float *slot) {
     return WEFT_OK;
 }
 
-static weft_status take_results(const step *s, const void *const *columns, size_t examples,
-    const float *numbers, wi_shard_result *result) {
+static weft_status take_results(
+    const step *s, const void *const *columns, size_t examples, wi_shard_result *result) {
     wi_pass *const pass = s->pass;
+    const float *const numbers = s->numbers;
     const double *const sums = wi_pass_accuracy_sums(pass);
     const double right = sums ? sums[0] : 0.0, counted = sums ? sums[1] : 0.0;
     result->part = (double)numbers[0];
@@ -165,54 +194,134 @@ static weft_status take_results(const step *s, const void *const *columns, size_
     return WEFT_OK;
 }
 
-/* `before` is read before the first shard, and written before each other one, so that all begin with the same states. */
-static weft_status begin_states(const wi_shards *shards, size_t own) {
+/* What all shards begin with. Other states than averaged ones stay as they are if shard 0 has no examples. */
+static weft_status note_states(const wi_shards *shards) {
+    wi_device *const device = device_at(shards, 0);
     if (shards->state_count == 0) return WEFT_OK;
-    if (own == 0) return read_states(shards, shards->before, shards->others);
-    return write_states(shards, shards->before, shards->others);
+    WI_TRY(read_states(shards, device, shards->before, shards->others));
+    WI_TRY(wi_queue_finish(device));
+    memcpy(shards->others + shards->other_bytes, shards->others, shards->other_bytes);
+    return WEFT_OK;
 }
 
+/* The first shard of each device begins with the states that are there, those of further devices by wi_copies_update. */
+static weft_status begin_states(const wi_shards *shards, size_t own) {
+    const bool is_first = wi_shard_devices_next(&shards->devices, shards->devices.of[own], 0) == own;
+    if (shards->state_count == 0 || is_first) return WEFT_OK;
+    return write_states(shards, device_of(shards, own), shards->before, shards->others);
+}
+
+/* Other states than averaged ones are those of shard 0. */
 static weft_status end_states(const wi_shards *shards, size_t own, float *slot) {
     if (shards->state_count == 0) return WEFT_OK;
-    /* Those of shard 0 are kept; what the other shards assign is read to the first half, and lost. */
-    unsigned char *const others = shards->others + (own == 0 ? shards->other_bytes : 0);
-    return read_states(shards, slot, others);
+    return read_states(
+        shards, device_of(shards, own), slot, own == 0 ? shards->others + shards->other_bytes : NULL);
 }
 
-static weft_status run_shard(step *s, size_t own, wi_shard_result *result) {
+/* Enqueues the work of a shard: on a single device also the reads of its gradients, for which some drivers wait. */
+static weft_status start_shard(step *s, size_t own) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
-    float numbers[1 + 2 * WI_LOSS_TERMS], *const slot =
-                                              shards->trains ? wi_sum_slot(&shards->sum, own) : NULL;
     const void *columns[WI_PASS_COLUMNS];
-    if (examples == 0) {
-        if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
-        return WEFT_OK;
-    }
-    weft_plan *const plan = plans_for(shards, examples)->loss;
+    if (examples == 0) return WEFT_OK;
+    weft_plan *const plan = plan_of(s, own);
     columns_of(s, shard, columns);
     WI_TRY(set_shares(s, shard));
     WI_TRY(begin_states(shards, own));
     plan->request.graph->draws = s->draws + shard;
     WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(read_results(s, plan, numbers));
-    if (slot) WI_TRY(read_gradients(s, plan, slot));
-    WI_TRY(weft_plan_wait(plan));
-    if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
-    return take_results(s, columns, examples, numbers, result);
+    const bool reads = shards->trains && shards->devices.count == 1;
+    return reads ? wi_shards_run_reading(shards, plans_for(shards, examples), own) : weft_plan_run(plan);
 }
 
-/* Runs the process's shards. The exchange of a shard's gradients goes on while the next shard is computed. */
+/* Waits for a shard, and takes its results. */
+static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
+    wi_shards *const shards = s->shards;
+    const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
+    float *const slot = shards->trains ? wi_sum_slot(&shards->sum, own) : NULL;
+    const void *columns[WI_PASS_COLUMNS];
+    if (examples == 0) {
+        if (slot) memset(slot, 0, shards->sum.floats * sizeof *slot);
+        return WEFT_OK;
+    }
+    weft_plan *const plan = plan_of(s, own);
+    columns_of(s, shard, columns);
+    WI_TRY(read_results(s, plan));
+    if (slot && shards->devices.count > 1) WI_TRY(read_gradients(s, plan, slot));
+    if (slot && shards->devices.count == 1)
+        WI_TRY(wi_shards_send_gradients(shards, plans_for(shards, examples), own));
+    if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
+    WI_TRY(weft_plan_wait(plan));
+    return take_results(s, columns, examples, result);
+}
+
+/* Waits for what a failed step has enqueued, which uses the batch's memory. */
+static void abandon(const wi_shards *shards) {
+    char line[WI_ERROR_LINE];
+    wi_error_save(line, sizeof line);
+    for (size_t d = 0; d < shards->devices.count; d++) (void)wi_queue_finish(device_at(shards, d));
+    wi_error_restore(line);
+}
+
+/* Gives each device that has nothing to do its next shard. */
+static weft_status start_shards(step *s) {
+    const wi_shard_devices *const devices = &s->shards->devices;
+    for (size_t d = 0; d < devices->count; d++) {
+        const size_t own = wi_shard_devices_next(devices, d, s->next[d]);
+        if (s->is_busy[d] || own == devices->shards) continue;
+        s->next[d] = own + 1;
+        s->is_busy[d] = true;
+        WI_TRY(start_shard(s, own));
+    }
+    return WEFT_OK;
+}
+
+static weft_status run_next(step *s, size_t own, wi_shard_result *result) {
+    WI_TRY(start_shards(s));
+    WI_TRY(finish_shard(s, own, result));
+    s->is_busy[s->shards->devices.of[own]] = false;
+    return WEFT_OK;
+}
+
+/* Runs a shard while the other devices have nothing to do. */
+static weft_status run_measured(step *s, size_t own, wi_shard_result *result) {
+    const double began = wi_clock_seconds();
+    WI_TRY(start_shard(s, own));
+    WI_TRY(finish_shard(s, own, result));
+    s->shards->devices.seconds[s->shards->devices.of[own]] = wi_clock_seconds() - began;
+    return WEFT_OK;
+}
+
+static void divide_by_speed(const step *s) {
+    wi_shard_devices *const devices = &s->shards->devices;
+    const weft_context *const context = s->shards->part->graph->context;
+    wi_shard_devices_divide(devices);
+    for (size_t d = 0; d < devices->count && s->shards->trains; d++) {
+        size_t count = 0;
+        for (size_t i = 0; i < devices->shards; i++) count += devices->of[i] == d;
+        wi_log_line(&context->log, WEFT_LOG_INFO,
+            "device %s computes %zu of %zu gradient shards, %.3g s each", context->devices[d]->info.selector,
+            count, devices->shards, devices->seconds[d]);
+    }
+}
+
+/* Runs the process's shards, one on each device at a time. The exchange of a shard's gradients goes on while further shards are computed. */
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
+    const double began = wi_clock_seconds();
+    const bool measures = s->examples == s->pass->batch && wi_shard_devices_measure(&shards->devices);
+    if (status == WEFT_OK) status = wi_copies_update(shards->part->graph);
+    if (status == WEFT_OK) status = note_states(shards);
     for (size_t i = 0; i < shards->own.count; i++) {
-        if (status == WEFT_OK) status = run_shard(s, i, &own[i]);
+        if (status == WEFT_OK) status = measures ? run_measured(s, i, &own[i]) : run_next(s, i, &own[i]);
         if (!shards->trains) continue;
         const weft_status begun = wi_sum_begin(&shards->sum, i);
         if (status == WEFT_OK) status = begun;
     }
+    own[0].seconds = wi_clock_seconds() - began;
+    if (status != WEFT_OK) abandon(shards);
+    if (status == WEFT_OK && measures) divide_by_speed(s);
     const float *sums = NULL;
     const weft_status added = shards->trains ? wi_sum_finish(&shards->sum, &sums) : WEFT_OK;
     if (status == WEFT_OK) status = added;
@@ -259,6 +368,23 @@ static void join_accuracy(const step *s, const wi_record *record) {
     sums[1] += record->counted - own_counted;
 }
 
+/* Rank 0 tells of a process that is slow for long: all others wait for it in each step. */
+static void watch_speeds(const step *s) {
+    wi_shards *const shards = s->shards;
+    if (!shards->trains || !shards->speeds.sums) return;
+    for (size_t r = 0; r < shards->speeds.ranks; r++) {
+        const wi_shard_range of = wi_shards_of(shards->count, r, shards->speeds.ranks);
+        shards->speeds.sums[r] += shards->results[of.first].seconds / (double)of.count;
+    }
+    const wi_slow_rank slow = wi_speeds_step(&shards->speeds);
+    if (slow.factor > 0)
+        wi_log_line(&shards->part->graph->context->log, WEFT_LOG_WARNING,
+            "rank %zu of %zu is slow: it needs %.3g ms for a shard, %.2g times as long as the median of the "
+            "other "
+            "processes, which wait for it in each step",
+            slow.rank, shards->speeds.ranks, slow.seconds * 1e3, slow.factor);
+}
+
 /* ---- the update ---- */
 
 static weft_status set_counts(const step *s) {
@@ -279,14 +405,16 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
         sums += divided->bytes[i] / sizeof *sums;
     }
     WI_TRY(finish_states(s, sums));
-    if (hooks && hooks->run) return hooks->run(hooks->user, shards->update, s->columns, record);
-    return weft_plan_run(shards->update);
+    const weft_status status = hooks && hooks->run
+                                   ? hooks->run(hooks->user, shards->update, s->columns, record)
+                                   : weft_plan_run(shards->update);
+    return wi_shards_optimizer(shards) ? wi_shards_gather_parameters(shards, status) : status;
 }
 
 /* Do the plans of the loss draw random numbers? All of them do, or none. */
 static bool draws(const wi_shards *shards) {
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
-        const weft_plan *const plan = shards->plans[i].loss;
+        const weft_plan *const plan = shards->plans[i].loss[0];
         if (plan && (plan->partition.draws || plan->schedule.draws)) return true;
     }
     return false;
@@ -303,6 +431,7 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     graph->draws = s.draws + (draws(shards) ? shards->count : 0);
     combine(&s, record);
     join_accuracy(&s, record);
+    watch_speeds(&s);
     return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }
 
@@ -326,19 +455,13 @@ void wi_shards_note_metrics(wi_pass *pass) {
 weft_status wi_shards_join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
+    double *const own = shards->metrics + numbers, *const all = own + numbers;
     if (ranks == 1 || pass->measures.count == pass->counts) return WEFT_OK;
-    double *const own = wi_allocate_array(shards->allocator, numbers + 1, sizeof *own);
-    double *const all = wi_allocate_array(shards->allocator, ranks * numbers + 1, sizeof *all);
-    weft_status status = WEFT_ERROR_MEMORY;
-    if (own && all) {
-        copy_sums(pass, own, false);
-        for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
-        status = wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all);
-    }
-    for (size_t r = 0; r < ranks && status == WEFT_OK; r++)
+    copy_sums(pass, own, false);
+    for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
+    WI_TRY(wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all));
+    for (size_t r = 0; r < ranks; r++)
         for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
-    if (status == WEFT_OK) copy_sums(pass, shards->metrics, true);
-    wi_release(shards->allocator, own);
-    wi_release(shards->allocator, all);
-    return status;
+    copy_sums(pass, shards->metrics, true);
+    return WEFT_OK;
 }

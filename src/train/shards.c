@@ -5,6 +5,12 @@
 
 weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
     const size_t ranks = weft_distributed_size(options->group);
+    if (options->devices > 1 && options->count / ranks < options->devices)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: gradient_shards is %zu, but there are %zu devices, and each needs a shard: "
+            "set "
+            "gradient_shards to at least %zu, or select fewer devices",
+            options->count, ranks * options->devices, ranks * options->devices);
     if (options->count < ranks)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_create: gradient_shards is %zu, but there are %zu processes, and each needs a "
@@ -23,19 +29,28 @@ weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
 }
 
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options) {
-    *shards = (wi_shards){.allocator = allocator, .group = options->group, .count = options->count};
+    *shards = (wi_shards){.allocator = allocator,
+        .group = options->group,
+        .count = options->count,
+        .exchange = options->exchange};
+    if (options->shards_optimizer) {
+        shards->divided.part = weft_distributed_rank(options->group);
+        shards->divided.parts = weft_distributed_size(options->group);
+    }
     shards->own = wi_shards_of(
         options->count, weft_distributed_rank(options->group), weft_distributed_size(options->group));
+    wi_shard_devices_init(&shards->devices, options->devices, shards->own.count, options->equal_devices);
 }
 
-static void forget_plans(wi_shard_plans *plans) {
-    weft_plan_release(plans->loss);
+static void forget_plans(const wi_shards *shards, wi_shard_plans *plans) {
+    wi_shards_forget_reads(shards, plans);
+    for (size_t d = 0; d < WI_MAX_DEVICES; d++) weft_plan_release(plans->loss[d]);
     weft_plan_release(plans->totals);
     *plans = (wi_shard_plans){0};
 }
 
 void wi_shards_forget_plans(wi_shards *shards) {
-    for (size_t i = 0; i < WI_SHARD_SIZES; i++) forget_plans(&shards->plans[i]);
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++) forget_plans(shards, &shards->plans[i]);
 }
 
 void wi_shards_clear(wi_shards *shards) {
@@ -50,6 +65,7 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->results);
     wi_release(shards->allocator, shards->totals);
     wi_release(shards->allocator, shards->bytes);
+    if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
 
@@ -100,13 +116,14 @@ static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
 
 static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
     weft_tensor *totals[WI_LOSS_TERMS];
-    WI_TRY(wi_pass_create_plan(pass, &plans->loss, pass->outputs, pass->output_count, examples));
-    if (!plans->loss) return WEFT_OK; /* planned when a dataset tells the length */
+    for (int d = 0; d < (int)pass->shards->devices.count; d++)
+        WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
+    if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
     plans->examples = examples;
-    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss));
+    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss[0]));
     if (pass->terms.count == 0) return WEFT_OK;
     for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
-    return wi_pass_create_plan(pass, &plans->totals, totals, pass->terms.count, examples);
+    return wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples);
 }
 
 /* Creates the plans of a size in this entry, unless one of the entries before it, or itself, has the size. */
@@ -114,7 +131,7 @@ static weft_status plan_size(wi_pass *pass, size_t entry, size_t examples) {
     wi_shard_plans *const plans = pass->shards->plans;
     for (size_t i = 0; i <= entry; i++)
         if (plans[i].examples == examples) return WEFT_OK;
-    forget_plans(&plans[entry]);
+    forget_plans(pass->shards, &plans[entry]);
     return create_plans(pass, &plans[entry], examples);
 }
 
@@ -126,7 +143,7 @@ weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     WI_TRY(plan_size(pass, is_whole ? 0 : 1, most));
     if (!is_whole && least > 0) WI_TRY(plan_size(pass, 2, least));
     if (shards->update || !shards->trains) return WEFT_OK;
-    return wi_pass_create_plan(pass, &shards->update, shards->updates, shards->update_count, 1);
+    return wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1);
 }
 
 wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples) {
@@ -149,7 +166,8 @@ static weft_status reserve_metrics(wi_pass *pass) {
     }
     wi_release(shards->allocator, shards->metrics);
     shards->metric_numbers = numbers;
-    shards->metrics = wi_allocate_array(shards->allocator, numbers + 1, sizeof *shards->metrics);
+    shards->metrics = wi_allocate_array(
+        shards->allocator, (2 + weft_distributed_size(shards->group)) * numbers + 1, sizeof *shards->metrics);
     return shards->metrics ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
@@ -166,18 +184,30 @@ static weft_status reserve_step(wi_shards *shards) {
     return shards->bytes ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-weft_status wi_shards_reserve(wi_pass *pass) {
-    wi_shards *const shards = pass->shards;
-    WI_TRY(reserve_metrics(pass));
-    WI_TRY(reserve_step(shards));
-    if (!shards->trains || shards->sum.allocator) return WEFT_OK;
+static weft_status reserve_sum(wi_shards *shards) {
+    if (shards->sum.allocator) return WEFT_OK;
     wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
     wi_release(shards->allocator, shards->others);
     shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
     shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
     if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
-    const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, shards->count,
-        shards->gradients + shards->state_floats);
+    const wi_sum_options options = {.shards = shards->count,
+        .floats = shards->gradients + shards->state_floats,
+        .late = shards->state_floats,
+        .rounds = shards->exchange == WEFT_BF16};
+    const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, &options);
     if (status != WEFT_OK) wi_sum_clear(&shards->sum);
     return status;
+}
+
+weft_status wi_shards_reserve(wi_pass *pass) {
+    wi_shards *const shards = pass->shards;
+    WI_TRY(reserve_metrics(pass));
+    WI_TRY(reserve_step(shards));
+    if (!shards->trains) return WEFT_OK;
+    WI_TRY(reserve_sum(shards));
+    const size_t ranks = weft_distributed_size(shards->group);
+    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)
+        WI_TRY(wi_speeds_init(&shards->speeds, shards->allocator, ranks));
+    return wi_shards_list_reads(shards);
 }

@@ -1,7 +1,7 @@
 /* Passes whose batches are divided into gradient shards, and among processes.
  *
- * Each batch has the same number of shards, ranges of its examples of equal size. A process runs the plan of the loss for each of its shards,
- * one after the other; the gradients of all shards are added up in the order of the shards (dist/sum.h), and a second plan updates the
+ * Each batch has the same number of shards, ranges of its examples of equal size. A process runs the plan of the loss for each of its shards:
+ * one after the other on one device; on several devices in turn, at the same time. The gradients of all shards are added up in the order of the shards (dist/sum.h), and a second plan updates the
  * parameters. The loss of a shard is its part of the loss of the batch (ops/loss/loss_shards.h). All processes make the same update, and so
  * have the same parameters. What a step computes depends on the number of shards, not on the number of processes:
  *
@@ -11,17 +11,24 @@
 #ifndef WI_SHARDS_H
 #define WI_SHARDS_H
 
+#include "cl/context.h"
+#include "dist/speeds.h"
 #include "dist/sum.h"
 #include "nn/update_rules.h"
 #include "ops/loss/loss_shards.h"
+#include "plan/run/early_reads.h"
 #include "train/pass.h"
+#include "train/shard_devices.h"
 
 /* Plans for a shard of so many examples. Three sizes: those of a whole batch, and two of the smaller last batch. */
 enum { WI_SHARD_SIZES = 3 };
 typedef struct wi_shard_plans {
-    size_t examples; /* 0: unused */
-    weft_plan *loss;
+    size_t examples;                 /* 0: unused */
+    weft_plan *loss[WI_MAX_DEVICES]; /* on each device of the context */
     weft_plan *totals; /* of the terms of the loss, without the rest of the network; NULL: not needed */
+    wi_early_reads
+        reads; /* of the gradients, bucket by bucket of the sum; none if there are several devices */
+    size_t read_ends[WI_SUM_BUCKETS]; /* how many reads there are up to the end of each bucket */
 } wi_shard_plans;
 
 /* States that the plan of the loss assigns, all in one list of floats or bytes. */
@@ -34,12 +41,15 @@ typedef struct wi_shard_state {
 /* What a process tells the others of a shard in a step. All are numbers, so that one exchange suffices. */
 typedef struct wi_shard_result {
     double part, values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS], right, counted;
+    double seconds; /* of the first shard of a process: in which the process computed all its shards */
 } wi_shard_result;
 
 struct wi_shards {
     const weft_allocator *allocator;
-    weft_distributed *group; /* NULL: one process; not retained */
-    size_t count;            /* shards of a batch */
+    weft_distributed *group;  /* NULL: one process; not retained */
+    size_t count;             /* shards of a batch */
+    wi_shard_devices devices; /* that compute the process's own shards */
+    weft_dtype exchange;      /* of gradients: f32 or bf16 */
     wi_shard_range own;
     bool trains;
     weft_tensor *part; /* of the loss, by the shares */
@@ -58,19 +68,23 @@ struct wi_shards {
     float *before;         /* of the averaged states, at the beginning of the step */
     unsigned char *others; /* of the other states: at the beginning of the step, and then those of shard 0 */
     size_t other_bytes;
-    double *metrics; /* the sums of the metrics when they were last joined */
+    double *
+        metrics; /* the sums of the metrics when they were last joined; then this process's, and those of all, when they are joined */
     size_t metric_numbers;
     /* Of a step, so that steps allocate nothing: */
     wi_shard_result *results; /* of all shards */
     double *totals;           /* of all shards: WI_LOSS_TERMS numbers each */
     size_t *bytes;            /* of each process, in an exchange */
+    wi_speeds speeds;         /* in rank 0 of several */
 };
 
 /* What the trainer's options say of shards. */
-enum { WI_MAX_OWN_SHARDS = 64 };
 typedef struct wi_shard_options {
     weft_distributed *group;
-    size_t count;
+    size_t count, devices;
+    bool equal_devices;
+    weft_dtype exchange; /* of gradients: f32 or bf16 */
+    bool shards_optimizer;
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */
@@ -80,6 +94,8 @@ void wi_shards_clear(wi_shards *shards);
 /* Divides the loss. optimizer: creates the update from the sums of its gradients; NULL: the pass does not train. */
 weft_status wi_shards_divide(
     wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer);
+/* The seconds in which gradients were exchanged so far, and of these the ones in which the process only waited for the exchange. */
+void wi_shards_exchange_seconds(const wi_shards *shards, double *all, double *exposed);
 
 /* ---- for pass.c ---- */
 /* Creates the plans for the shards of a batch of so many examples. */
@@ -97,5 +113,29 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */
 weft_status wi_shards_join_metrics(wi_pass *pass);
+
+/* ---- shard_optimizer.c: if each process updates a part of the parameters ---- */
+static inline bool wi_shards_optimizer(const wi_shards *shards) {
+    return shards->divided.parts > 1;
+}
+/* After an update: all processes get all parameters. status: of the update. */
+weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status);
+/* Rank 0 gets the whole optimizer's state in host memory, for a checkpoint. wanted: in rank 0 whether it saves one now. All processes call this
+ * whenever it may. */
+weft_status wi_shards_gather_states(wi_shards *shards, bool wanted);
+/* Allocates host memory for the whole state, before a checkpoint is read; then takes this process's part of it. */
+weft_status wi_shards_hold_states(wi_shards *shards);
+weft_status wi_shards_take_states(wi_shards *shards);
+/* Releases the host memory. */
+void wi_shards_forget_states(wi_shards *shards);
+
+/* ---- shard_gradients.c ---- */
+/* Lists the reads of the gradients of all plans; after wi_sum_init. */
+weft_status wi_shards_list_reads(wi_shards *shards);
+void wi_shards_forget_reads(const wi_shards *shards, wi_shard_plans *plans);
+/* Runs the plan of the loss for the process's shard number `own`, counted from 0, and enqueues the reads of its gradients. */
+weft_status wi_shards_run_reading(wi_shards *shards, wi_shard_plans *plans, size_t own);
+/* Begins the exchange of each bucket as soon as its gradients have been read. */
+weft_status wi_shards_send_gradients(wi_shards *shards, wi_shard_plans *plans, size_t own);
 
 #endif

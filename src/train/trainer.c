@@ -40,6 +40,9 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
         {"checkpoint_keep", (double)options->checkpoint_keep},
         {"histogram_epochs", (double)options->histogram_epochs},
         {"gradient_shards", (double)options->gradient_shards}));
+    if (options->exchange != WEFT_F32 && options->exchange != WEFT_BF16)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: exchange is %s, expected f32 or bf16",
+            weft_dtype_name(options->exchange));
     if (options->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: batch is %zu, expected at most 2^31 - 1",
             options->batch);

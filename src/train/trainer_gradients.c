@@ -56,15 +56,19 @@ static weft_status make_plan(gradients *g, const weft_trainer *trainer, size_t e
     return status;
 }
 
-static weft_status report(gradients *g, weft_events *events, size_t step) {
+static weft_status report(
+    weft_events *events, size_t step, const weft_tensor *parameter, const float *values) {
+    char tag[TAG];
+    snprintf(tag, sizeof tag, "%s/gradient", weft_tensor_name(parameter));
+    for (char *c = tag; *c; c++)
+        if (*c == '.') *c = '/';
+    return weft_events_histogram(events, tag, step, values, elements(parameter));
+}
+
+static weft_status report_all(gradients *g, weft_events *events, size_t step) {
     for (size_t i = 0; i < g->count; i++) {
-        char tag[TAG];
-        snprintf(tag, sizeof tag, "%s/gradient", weft_tensor_name(g->parameters[i]));
-        for (char *c = tag; *c; c++)
-            if (*c == '.') *c = '/';
-        const size_t count = elements(g->parameters[i]);
-        WI_TRY(weft_plan_read(g->plan, g->of[i], g->values, count * sizeof *g->values));
-        WI_TRY(weft_events_histogram(events, tag, step, g->values, count));
+        WI_TRY(weft_plan_read(g->plan, g->of[i], g->values, elements(g->parameters[i]) * sizeof *g->values));
+        WI_TRY(report(events, step, g->parameters[i], g->values));
     }
     return WEFT_OK;
 }
@@ -77,13 +81,31 @@ static weft_status run(
     weft_status status = weft_snapshot_take(before);
     if (status == WEFT_OK) status = wi_feed_write(&g->feed, g->plan, columns, examples);
     if (status == WEFT_OK) status = weft_plan_run(g->plan);
-    if (status == WEFT_OK) status = report(g, trainer->events, trainer->steps + 1);
+    if (status == WEFT_OK) status = report_all(g, trainer->events, trainer->steps + 1);
     if (status == WEFT_OK) status = weft_snapshot_restore(before);
     weft_snapshot_release(before);
     return status;
 }
 
+/* With gradient shards, the step has the gradients of the whole batch in host memory. */
+static weft_status report_sums(const weft_trainer *trainer) {
+    const wi_divided_update *const divided = &trainer->shards[0].divided;
+    const float *sums = trainer->shards[0].sum.result;
+    for (size_t i = 0; i < divided->count; i++) {
+        const size_t begin = weft_graph_parameter(trainer->graph, divided->first[i])->variable->offset;
+        for (size_t p = divided->first[i]; p < divided->first[i] + divided->length[i]; p++) {
+            const weft_tensor *const parameter = weft_graph_parameter(trainer->graph, p);
+            if (parameter->variable->frozen) continue;
+            const float *const values = sums + (parameter->variable->offset - begin) / sizeof *sums;
+            WI_TRY(report(trainer->events, trainer->steps + 1, parameter, values));
+        }
+        sums += divided->bytes[i] / sizeof *sums;
+    }
+    return WEFT_OK;
+}
+
 weft_status wi_trainer_gradients(const weft_trainer *trainer, const void *const *columns, size_t examples) {
+    if (trainer->training.shards) return report_sums(trainer);
     gradients g = {.allocator = trainer->context->allocator};
     weft_status status = list(&g, trainer->graph);
     if (status == WEFT_OK && g.count) status = make_plan(&g, trainer, examples);

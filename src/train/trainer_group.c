@@ -6,14 +6,15 @@
 #include <string.h>
 
 static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = options->step                  ? "step"
-                              : options->update_count        ? "updates"
-                              : options->carry_count         ? "carries"
-                              : options->gradient_histograms ? "gradient_histograms"
-                                                             : NULL;
+    const char *const found = options->step           ? "step"
+                              : options->update_count ? "updates"
+                              : options->carry_count  ? "carries"
+                                                      : NULL;
     if (!found) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
+        "weft_trainer_create: the option %s cannot be used with gradient shards, several devices or several "
+        "processes",
+        found);
 }
 
 /* WEFT_DISTRIBUTED=mpi lets a program train with others that does not know of jobs. */
@@ -25,14 +26,30 @@ static weft_status open_job(weft_trainer *trainer) {
     return weft_distributed_open(&trainer->options.distributed, trainer->context, NULL);
 }
 
+static bool has_equal_devices(const weft_context *context) {
+    const wi_device *const first = context->devices[0];
+    for (int d = 1; d < context->device_count; d++) {
+        const wi_device *const other = context->devices[d];
+        if (strcmp(first->info.name, other->info.name) != 0 ||
+            strcmp(first->info.driver, other->info.driver) != 0 ||
+            first->info.compute_units != other->info.compute_units)
+            return false;
+    }
+    return true;
+}
+
 weft_status wi_trainer_divide(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
     WI_TRY(open_job(trainer));
     wi_shard_options *const divided_by = &trainer->divided_by;
     const size_t ranks = weft_distributed_size(options->distributed);
     divided_by->group = options->distributed;
-    divided_by->count = options->gradient_shards ? options->gradient_shards : ranks;
-    if (divided_by->count == 1) return WEFT_OK;
+    divided_by->devices = (size_t)trainer->context->device_count;
+    divided_by->equal_devices = has_equal_devices(trainer->context);
+    divided_by->count = options->gradient_shards ? options->gradient_shards : ranks * divided_by->devices;
+    divided_by->exchange = options->exchange;
+    divided_by->shards_optimizer = options->shard_optimizer && ranks > 1;
+    if (divided_by->count * divided_by->devices == 1) return WEFT_OK;
     WI_TRY(check_callbacks(options));
     WI_TRY(wi_shards_check(divided_by, options->batch));
     for (size_t i = 0; i < 3; i++)
@@ -47,15 +64,20 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
 /* What must be equal in all processes, a line each. */
 static void describe(const weft_trainer *trainer, const weft_dataset *dataset, wi_text *text) {
     const weft_trainer_options *const o = &trainer->options;
-    const wi_device *const device = wi_context_device(trainer->context);
-    wi_text_append(text, "version of Weft: %s\ndevice: %s\ndriver: %s\n", weft_version(), device->info.name,
-        device->info.driver);
-    wi_text_append(text, "work units: %zu\n", (size_t)device->profile.units);
+    wi_text_append(
+        text, "version of Weft: %s\ndevices: %d\n", weft_version(), trainer->context->device_count);
+    for (int d = 0; d < trainer->context->device_count; d++) {
+        const wi_device *const device = trainer->context->devices[d];
+        wi_text_append(text, "device: %s\ndriver: %s\nwork units: %zu\n", device->info.name,
+            device->info.driver, (size_t)device->profile.units);
+    }
     wi_text_append(text, "batch: %zu\ngradient shards: %zu\nepochs: %zu\nseed: %" PRIu64 "\n", o->batch,
         trainer->divided_by.count, o->epochs, o->seed);
     wi_text_append(text, "optimizer: kind %d, rate %g, weight decay %g, clip norm %g, accumulate %u\n",
         (int)o->optimizer.kind, (double)o->optimizer.rate, (double)o->optimizer.weight_decay,
         (double)o->optimizer.clip_norm, (unsigned)o->optimizer.accumulate);
+    wi_text_append(
+        text, "exchange: %s\nshard_optimizer: %d\n", weft_dtype_name(o->exchange), o->shard_optimizer);
     wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\n", (int)o->precision, o->keep_order,
         o->drop_last);
     wi_text_append(

@@ -5,7 +5,7 @@
 #include "train/event_put.h"
 #include <string.h>
 
-enum { PROFILED_RUN = 2, LISTED_ROWS = 40 };
+enum { PROFILED_RUN = 2, LISTED_ROWS = 40, PICTURE_SIDE = 48 };
 
 /* ---- the profile ---- */
 
@@ -60,11 +60,11 @@ weft_status wi_trainer_page_run(weft_trainer *trainer, weft_plan *plan) {
 weft_status wi_trainer_page_init(weft_trainer *trainer) {
     const weft_tensor *const logits = trainer->options.logits;
     if (!trainer->options.html || !trainer->options.validation || !logits || weft_tensor_rank(logits) > 2 ||
-        trainer->divided_by.count > 1)
+        weft_distributed_size(trainer->options.distributed) > 1)
         return WEFT_OK;
     const int64_t width = weft_tensor_rank(logits) == 2 ? weft_tensor_dimension(logits, 1) : 1;
     if (width < 1 || width > WI_MISTAKES_CLASSES) return WEFT_OK;
-    return wi_mistakes_create(&trainer->mistakes, trainer->context->allocator, (size_t)width);
+    return wi_mistakes_create(&trainer->mistakes, trainer->context->allocator, (size_t)width, PICTURE_SIDE);
 }
 
 weft_status wi_trainer_page_begin(weft_trainer *trainer) {

@@ -106,6 +106,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     WI_TRY(wi_trainer_agree(trainer, &trainer->ends));
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
+    WI_TRY(wi_shards_gather_states(&trainer->shards[0], trainer->save_now));
     /* The first step is waited for, as its time is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
@@ -238,8 +239,9 @@ static weft_status save_epoch(weft_trainer *trainer) {
     trainer->state.step_in_epoch = 0;
     trainer->state.epoch++;
     wi_checkpointer_epoch(checkpointer);
-    if (!checkpointer->folder || (!best && !wi_checkpointer_is_due(checkpointer))) return WEFT_OK;
-    return wi_trainer_save(trainer, best);
+    const bool saves = checkpointer->folder && (best || wi_checkpointer_is_due(checkpointer));
+    WI_TRY(wi_shards_gather_states(&trainer->shards[0], saves));
+    return saves ? wi_trainer_save(trainer, best) : WEFT_OK;
 }
 
 /* Runs the steps of an epoch: all, or those after a checkpoint that was saved in the middle of the epoch. */
@@ -340,8 +342,9 @@ static weft_status run_epochs(weft_trainer *trainer) {
     while (trainer->state.epoch < trainer->options.epochs && !stop) WI_TRY(run_epoch(trainer, &stop));
     trainer->resume = (wi_resume){0};
     trainer->info.stopped = trainer->ends;
-    if (!trainer->checkpointer.folder || trainer->checkpointer.is_current) return WEFT_OK;
-    return wi_trainer_save(trainer, false);
+    const bool saves = trainer->checkpointer.folder && !trainer->checkpointer.is_current;
+    WI_TRY(wi_shards_gather_states(&trainer->shards[0], saves));
+    return saves ? wi_trainer_save(trainer, false) : WEFT_OK;
 }
 
 /* Ends a run, also after an error: waits for the checkpoint, restores the best weights, sets the info. */
@@ -358,6 +361,8 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
     wi_trainer_events_flush(trainer);
     trainer->examined = trainer->steps; /* after an error, some steps were not examined */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
+    wi_shards_exchange_seconds(
+        &trainer->shards[0], &trainer->info.exchange_seconds, &trainer->info.exposed_exchange_seconds);
     if (trainer->time_count)
         trainer->info.median_step_seconds = wi_median(trainer->times, trainer->time_count);
     return status;

@@ -256,8 +256,10 @@ weft_status wi_trainer_reserve(weft_trainer *trainer) {
 
 weft_status wi_trainer_save(weft_trainer *trainer, bool best) {
     numbers n = gather(trainer);
-    WI_TRY(list_all(trainer, &n));
-    return wi_checkpointer_save(&trainer->checkpointer, trainer->steps, best);
+    weft_status status = list_all(trainer, &n);
+    if (status == WEFT_OK) status = wi_checkpointer_save(&trainer->checkpointer, trainer->steps, best);
+    wi_shards_forget_states(&trainer->shards[0]);
+    return status;
 }
 
 /* ---- resuming ---- */
@@ -366,7 +368,10 @@ static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_sav
 static weft_status resume_from(weft_trainer *trainer, wi_checkpoint_file *file) {
     wi_saved_list list;
     wi_saved_list_init(&list, trainer->context->allocator);
-    const weft_status status = apply(trainer, file, &list);
+    weft_status status = wi_shards_hold_states(&trainer->shards[0]);
+    if (status == WEFT_OK) status = apply(trainer, file, &list);
+    if (status == WEFT_OK) status = wi_shards_take_states(&trainer->shards[0]);
+    wi_shards_forget_states(&trainer->shards[0]);
     wi_saved_list_clear(&list);
     return status;
 }

@@ -1,10 +1,7 @@
 /* Vocabularies: tokens and their numbers (contract in weft/text.h). */
 #include "train/vocabulary.h"
 #include "base/options.h"
-#include "base/platform.h"
-#include "base/text_file.h"
 #include "graph/weft_graph.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -90,9 +87,14 @@ typedef struct counted {
     size_t count;
 } counted;
 
+enum { ROOM_BYTES = 1 << 14 };
+
 /* Tokens of a text and how often each occurs; `slots` as in weft_vocabulary. */
 typedef struct census {
     const weft_allocator *allocator;
+    wi_arena arena; /* the texts */
+    char *room;     /* of the arena, for the next texts */
+    size_t room_bytes;
     counted *items;
     size_t count, capacity;
     uint32_t *slots;
@@ -119,6 +121,20 @@ static weft_status census_grow(census *c) {
     return WEFT_OK;
 }
 
+/* Texts are copied one after the other, because most have only a few bytes. */
+static weft_status copy_text(census *c, wi_token *token) {
+    if (c->room_bytes < token->bytes) {
+        c->room_bytes = token->bytes < ROOM_BYTES ? ROOM_BYTES : token->bytes;
+        c->room = wi_arena_take(&c->arena, c->room_bytes);
+        if (!c->room) return WEFT_ERROR_MEMORY;
+    }
+    memcpy(c->room, token->text, token->bytes);
+    token->text = c->room;
+    c->room += token->bytes;
+    c->room_bytes -= token->bytes;
+    return WEFT_OK;
+}
+
 static weft_status census_add(census *c, wi_token token, size_t count) {
     if (2 * (c->count + 1) > c->slot_count) WI_TRY(census_grow(c));
     const size_t slot = census_slot(c, token);
@@ -128,6 +144,7 @@ static weft_status census_add(census *c, wi_token token, size_t count) {
     }
     if (c->count >= INT32_MAX / 4) WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: too many different tokens");
     WI_TRY(wi_grow(c->allocator, (void **)&c->items, &c->capacity, c->count + 1, sizeof *c->items));
+    WI_TRY(copy_text(c, &token));
     c->items[c->count++] = (counted){token, count};
     c->slots[slot] = (uint32_t)c->count;
     return WEFT_OK;
@@ -188,13 +205,22 @@ static weft_status take_census(weft_vocabulary *v, const census *c) {
     return status;
 }
 
-static weft_status count_tokens(
-    census *c, const weft_vocabulary_options *options, const char *name, const char *text, size_t bytes) {
-    wi_text_walk walk = wi_text_walk_begin(options->level, name, text, bytes);
+static weft_status add_tokens(census *c, wi_text_walk *walk) {
     wi_token token;
-    WI_TRY(wi_text_check(options->level, name, text, bytes));
-    while (wi_text_next(&walk, &token)) WI_TRY(census_add(c, token, 1));
-    return choose(c, options);
+    for (bool more = true;;) {
+        WI_TRY(wi_text_next(walk, &token, &more));
+        if (!more) return WEFT_OK;
+        WI_TRY(census_add(c, token, 1));
+    }
+}
+
+static weft_status count_tokens(
+    census *c, const weft_vocabulary_options *options, const wi_text_source *text) {
+    WI_TRY(wi_text_check(options->level, text));
+    wi_text_walk walk = wi_text_walk_begin(options->level, text);
+    const weft_status status = add_tokens(c, &walk);
+    wi_text_walk_clear(&walk);
+    return status == WEFT_OK ? choose(c, options) : status;
 }
 
 static weft_status read_options(weft_vocabulary_options *options, const weft_vocabulary_options *given) {
@@ -207,16 +233,18 @@ static weft_status read_options(weft_vocabulary_options *options, const weft_voc
     return WEFT_OK;
 }
 
-static weft_status build(weft_vocabulary **vocabulary, weft_context *context, const char *name,
-    const char *text, size_t bytes, const weft_vocabulary_options *given) {
+static weft_status build(weft_vocabulary **vocabulary, weft_context *context, const wi_text_source *text,
+    const weft_vocabulary_options *given) {
     census c = {.allocator = context->allocator};
     weft_vocabulary_options options;
+    wi_arena_init(&c.arena, context->allocator);
     weft_status status = read_options(&options, given);
-    if (status == WEFT_OK) status = count_tokens(&c, &options, name, text, bytes);
+    if (status == WEFT_OK) status = count_tokens(&c, &options, text);
     if (status == WEFT_OK) status = wi_vocabulary_create(vocabulary, context, options.level);
     if (status == WEFT_OK) status = take_census(*vocabulary, &c);
     wi_release(c.allocator, c.items);
     wi_release(c.allocator, c.slots);
+    wi_arena_clear(&c.arena);
     if (status == WEFT_OK) return WEFT_OK;
     weft_vocabulary_release(*vocabulary);
     *vocabulary = NULL;
@@ -229,7 +257,8 @@ weft_status weft_vocabulary_from_text(weft_vocabulary **vocabulary, weft_context
     *vocabulary = NULL;
     if (!context || !text)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_text: context and text must not be NULL");
-    return build(vocabulary, context, "vocabulary", text, bytes, options);
+    const wi_data_file file = wi_text_in_memory(context->allocator, text, bytes);
+    return build(vocabulary, context, &(wi_text_source){&file, 0, "vocabulary"}, options);
 }
 
 weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context *context, const char *path,
@@ -238,14 +267,12 @@ weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context
     *vocabulary = NULL;
     if (!context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_file: context and path must not be NULL");
-    char *text = NULL;
-    size_t bytes = 0, begin = 0;
-    WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     char name[512];
-    snprintf(name, sizeof name, "'%.480s'", path);
-    weft_status status = wi_text_file_begin(path, text, bytes, &begin);
-    if (status == WEFT_OK) status = build(vocabulary, context, name, text + begin, bytes - begin, options);
-    wi_release(context->allocator, text);
+    wi_data_file file = {0};
+    wi_text_source text;
+    weft_status status = wi_text_open(&text, &file, name, context, path);
+    if (status == WEFT_OK) status = build(vocabulary, context, &text, options);
+    wi_data_file_close(&file);
     return status;
 }
 
@@ -292,7 +319,8 @@ weft_status weft_vocabulary_encode(const weft_vocabulary *vocabulary, const char
             "weft_vocabulary_encode: vocabulary, text, tokens and count must not be NULL");
     int32_t *all = NULL;
     *count = 0;
-    WI_TRY(wi_encode_all(vocabulary, "weft_vocabulary_encode", text, bytes, &all, count));
+    const wi_data_file file = wi_text_in_memory(vocabulary->context->allocator, text, bytes);
+    WI_TRY(wi_encode_all(vocabulary, &(wi_text_source){&file, 0, "weft_vocabulary_encode"}, &all, count));
     const size_t fits = *count < capacity ? *count : capacity;
     if (fits) memcpy(tokens, all, fits * sizeof *tokens);
     wi_release(vocabulary->context->allocator, all);

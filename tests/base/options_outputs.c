@@ -16,6 +16,14 @@ weft_status call_png(const void *given) {
     return weft_image_save_png(test_path("picture.png"), &pixel, given);
 }
 
+/* Options are checked before there is a look at the file. */
+weft_status call_records(const void *given) {
+    weft_dataset *dataset = NULL;
+    const weft_status status =
+        weft_dataset_open_records(&dataset, test_context(), test_path("nowhere"), given);
+    return status == WEFT_ERROR_FILE ? WEFT_OK : status;
+}
+
 /* Options are checked before the context, without which nothing is joined. */
 weft_status call_distributed(const void *given) {
     weft_distributed *job = NULL;

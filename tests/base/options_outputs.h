@@ -1,4 +1,4 @@
-/* Calls with options for what a program writes, or sends to other processes; test_options.c tries them. */
+/* Calls with options for files, or for what a program sends to other processes; test_options.c tries them. */
 #ifndef OPTIONS_OUTPUTS_H
 #define OPTIONS_OUTPUTS_H
 
@@ -6,6 +6,7 @@
 
 weft_status call_events(const void *given);
 weft_status call_png(const void *given);
+weft_status call_records(const void *given);
 weft_status call_distributed(const void *given);
 
 #endif

@@ -1,8 +1,9 @@
-/* Numbers of many elements have the bits that philox.h and fmaf give for each element alone. */
+/* Numbers of many elements have the bits that philox.h and wi_fmaf give for each element alone. */
 #include "support/fixture.h"
 
 #include "base/draws.h"
 #include "base/philox.h"
+#include "base/portable_math.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ static float alone(const wi_draws *how, uint64_t index) {
     uint32_t words[4] = {(uint32_t)index, (uint32_t)(index >> 32), how->stream, how->last};
     wi_philox(words, how->seed);
     const float number = how->normal ? wi_normal_of(words[0], words[1]) : wi_uniform_of(words[0]);
-    return fmaf(number, how->scale, how->add);
+    return wi_fmaf(number, how->scale, how->add);
 }
 
 static void check(const wi_draws *how, uint64_t first, size_t count) {

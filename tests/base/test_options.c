@@ -78,12 +78,16 @@ EXPRESSION(sampled, weft_sampled_softmax_options, 2,
     weft_sampled_softmax_logits(weft_sampled_softmax_layer(GRAPH, 4, 9, 3, o), x))
 EXPRESSION(mach, weft_mach_options, 2, weft_mach_probabilities(weft_mach_layer(GRAPH, 4, 9, 2, 3, o), x))
 
-static weft_status call_context(const void *given) {
-    weft_context *context = NULL;
-    const weft_status status = weft_context_create(&context, given);
-    weft_context_release(context);
-    return status;
-}
+#define CREATES(name, type, create)                                                                          \
+    static weft_status call_##name(const void *given) {                                                      \
+        type *object = NULL;                                                                                 \
+        const weft_status status = create;                                                                   \
+        type##_release(object);                                                                              \
+        return status;                                                                                       \
+    }
+CREATES(context, weft_context, weft_context_create(&object, given))
+CREATES(table, weft_sharded_table, weft_sharded_table_create(&object, test_context(), 3, 2, given))
+CREATES(vocabulary, weft_vocabulary, weft_vocabulary_from_text(&object, test_context(), "abc", 3, given))
 
 static weft_status call_scaling(const void *given) {
     weft_graph *const graph = test_graph();
@@ -224,13 +228,6 @@ static weft_status call_metric_rows(const void *given) {
     return status;
 }
 
-static weft_status call_vocabulary(const void *given) {
-    weft_vocabulary *vocabulary = NULL;
-    const weft_status status = weft_vocabulary_from_text(&vocabulary, test_context(), "abc", 3, given);
-    weft_vocabulary_release(vocabulary);
-    return status;
-}
-
 /* ---- every struct ---- */
 
 static const weft_png_options one_pixel = {WEFT_PNG_OPTIONS_INIT, .height = 1, .width = 1};
@@ -293,10 +290,12 @@ static const reader readers[] = {
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool, pooled, stride),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, lp_pool, pooled, stride),
     READER(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool2d),
+    READER(WEFT_RECORDS_OPTIONS_INIT, weft_records_options, records),
     READER(WEFT_RECURRENT_OPTIONS_INIT, weft_recurrent_options, lstm),
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
     READER(WEFT_SAMPLED_SOFTMAX_OPTIONS_INIT, weft_sampled_softmax_options, sampled),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
+    READER(WEFT_SHARDED_TABLE_OPTIONS_INIT, weft_sharded_table_options, table),
     READER(WEFT_SERIES_OPTIONS_INIT, weft_series_options, series),
     READER(WEFT_TEXT_OPTIONS_INIT, weft_text_options, text),
     READER(WEFT_TRAINER_OPTIONS_INIT, weft_trainer_options, trainer),
@@ -308,23 +307,22 @@ enum { READERS = sizeof readers / sizeof *readers };
 
 /* ---- options at the very end of the memory that may be read ---- */
 
+enum { LARGEST_PAGE = 65536 };
 static unsigned char *fence; /* no byte from here on can be read */
 
 static int make_fence(void **state) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *const pages = aligned_alloc(page, 2 * page);
+    static unsigned char room[3 * LARGEST_PAGE];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)room % page;
     (void)state;
-    if (!pages || mprotect(pages + page, page, PROT_NONE) != 0) return -1;
-    fence = pages + page;
-    return 0;
+    assert_true(page <= LARGEST_PAGE);
+    fence = room + (before ? page - before : 0) + page;
+    return mprotect(fence, page, PROT_NONE);
 }
 
 static int remove_fence(void **state) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)state;
-    if (mprotect(fence, page, PROT_READ | PROT_WRITE) != 0) return -1;
-    free(fence - page);
-    return 0;
+    return mprotect(fence, page, PROT_READ | PROT_WRITE);
 }
 
 /* The valid options of `bytes` bytes, with that struct_size; the last byte is `last`. */

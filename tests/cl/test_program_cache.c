@@ -343,8 +343,16 @@ static int entries_after_opening(const char *folder, const char *entries) {
     return count < 0 ? count : count - probed - measured;
 }
 
+#ifdef _WIN32
+#define CACHE_HOME  "LOCALAPPDATA"
+#define CACHE_BELOW "/weft/cache"
+#else
+#define CACHE_HOME  "XDG_CACHE_HOME"
+#define CACHE_BELOW "/weft"
+#endif
+
 static void the_folder_is_found_as_documented(void **state) {
-    static const char *const names[] = {"WEFT_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
+    static const char *const names[] = {"WEFT_CACHE_DIR", CACHE_HOME, "HOME"};
     char own[PATH_MAX], xdg[PATH_MAX], home[PATH_MAX], xdg_entries[PATH_MAX], home_entries[PATH_MAX];
     char *kept[3];
     struct stat made;
@@ -352,10 +360,10 @@ static void the_folder_is_found_as_documented(void **state) {
     snprintf(own, sizeof own, "%s", scratch_path(*state, "own"));
     snprintf(xdg, sizeof xdg, "%s", scratch_path(*state, "xdg"));
     snprintf(home, sizeof home, "%s", scratch_path(*state, "home"));
-    snprintf(xdg_entries, sizeof xdg_entries, "%s", scratch_path(*state, "xdg/weft"));
+    snprintf(xdg_entries, sizeof xdg_entries, "%s", scratch_path(*state, "xdg" CACHE_BELOW));
     snprintf(home_entries, sizeof home_entries, "%s", scratch_path(*state, "home/.cache/weft"));
     setenv("WEFT_CACHE_DIR", own, 1);
-    setenv("XDG_CACHE_HOME", xdg, 1);
+    setenv(CACHE_HOME, xdg, 1);
     setenv("HOME", home, 1);
     assert_int_equal(entries_after_opening("", own), -1); /* nothing is made */
     assert_int_equal(entries_after_opening(NULL, own), 1);
@@ -363,9 +371,11 @@ static void the_folder_is_found_as_documented(void **state) {
     unsetenv("WEFT_CACHE_DIR");
     assert_int_equal(entries_after_opening(NULL, xdg_entries), 1);
     assert_int_equal(stat(xdg_entries, &made), 0);
+#ifndef _WIN32
     assert_int_equal(made.st_mode & 0777, 0700);
     setenv("XDG_CACHE_HOME", "relative", 1);
     assert_int_equal(entries_after_opening(NULL, home_entries), 1);
+#endif
     for (int i = 0; i < 3; i++) restore_variable(names[i], kept[i]);
 }
 

@@ -152,6 +152,28 @@ static void the_own_file_comes_first(void **state) {
     weft_context_release(context);
 }
 
+/* As an editor on Windows saves them. */
+static void lines_may_end_with_cr_lf(void **state) {
+    char path[4096], text[4096];
+    scratch_log log = {0};
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "edited.txt"));
+    weft_context *context = open_context(*state, NULL, &log);
+    set_both(wi_context_device(context));
+    assert_ok(wi_choices_save(wi_context_device(context), path));
+    weft_context_release(context);
+    snprintf(text, sizeof text, "%s", read_text(path));
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    for (const char *at = text; *at; at++) fputs(*at == '\n' ? "\r\n" : (char[]){*at, '\0'}, file);
+    assert_int_equal(fclose(file), 0);
+    context = open_context(*state, path, &log);
+    expect_both(wi_context_device(context));
+    assert_ok(wi_choices_save(wi_context_device(context), path));
+    weft_context_release(context);
+    assert_string_equal(read_text(path), text);
+    assert_int_equal(log.warnings, 0);
+}
+
 /* A section as of a device that differs in one of its five names. */
 static void append_section(wi_text *text, const wi_device *device, int other, const char *kernel) {
     const weft_device_info *const info = &device->info;
@@ -338,6 +360,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(choices_are_found_again, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(links_lead_to_named_files_only, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(the_own_file_comes_first, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(lines_may_end_with_cr_lf, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(other_sections_are_passed_over_and_kept, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(damaged_files_are_ignored, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, scratch_setup, restore),

@@ -24,6 +24,28 @@ cmp -s alone.txt out || fail "three processes print other numbers of mixtures" o
 cmp -s alone.safetensors together.safetensors || fail "three processes save other weights after mixtures"
 unset TOGETHER_MIXES
 
+# Gradients that are exchanged in several buckets, in f32 and in bf16. Three processes have one, one and two shards.
+for rounds in 0 1; do
+    export TOGETHER_IS_WIDE=1
+    [ "$rounds" = 0 ] || export TOGETHER_ROUNDS=1
+    together 1 4 alone.safetensors || fail "a wide network fails" messages
+    for processes in 2 3; do
+        together "$processes" 4 together.safetensors || fail "a wide network fails in $processes processes" messages
+        cmp -s alone.safetensors together.safetensors || fail "$processes processes save other weights of a wide network"
+    done
+    cp alone.safetensors "wide$rounds.safetensors"
+done
+! cmp -s wide0.safetensors wide1.safetensors || fail "an exchange in bf16 saves the same weights as one in f32"
+unset TOGETHER_IS_WIDE TOGETHER_ROUNDS
+
+# Each process has a part of the optimizer's state: the same weights, also if two processes stop, and three resume.
+"$program" 4 alone.safetensors >alone.txt
+export TOGETHER_SHARDS_STATES=1
+together 2 4 together.safetensors stop checkpoints || fail "divided states fail" messages
+together 3 4 together.safetensors none checkpoints || fail "divided states cannot be resumed" messages
+cmp -s alone.safetensors together.safetensors || fail "processes with divided states save other weights"
+unset TOGETHER_SHARDS_STATES
+
 # refused FAULT TEXT: two processes, of which rank 1 has a fault, end with a line that has the text.
 refused() {
     if together 2 4 refused.safetensors "$1"; then fail "a run with the fault '$1' succeeds" out; fi
@@ -36,3 +58,14 @@ refused leave 'rank 0: distributed: rank 1 leaves the job, but rank 0 begins a r
 if together 5 4 refused.safetensors; then fail "five processes share four shards"; fi
 grep -q 'gradient_shards is 4, but there are 5 processes' messages || fail "five processes: no line says why" messages
 together 2 4 stopped.safetensors stop || fail "a callback of rank 1 cannot end the run" messages
+
+# MPICH has a plug-in of its own, and exchanges the same bits.
+if command -v mpirun.mpich >/dev/null && [ -e "$(dirname "$program")/../libweft-mpich.so" ]; then
+    mpirun=mpirun.mpich
+    "$program" 4 alone.safetensors >alone.txt
+    together 2 4 together.safetensors || fail "two processes of MPICH failed" messages
+    cmp -s alone.txt out || fail "two processes of MPICH print other numbers" out
+    cmp -s alone.safetensors together.safetensors || fail "two processes of MPICH save other weights"
+else
+    echo "skipped: MPICH (mpich, libmpich-dev) is not installed, or Weft was built without its plug-in"
+fi

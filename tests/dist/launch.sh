@@ -16,9 +16,10 @@ fail() {
     exit 1
 }
 
-# together PROCESSES ARGUMENT...: the output goes to "out", messages to "messages".
+# together PROCESSES ARGUMENT...: the output goes to "out", messages to "messages". The launcher is $mpirun.
+mpirun=mpirun
 together() {
     processes=$1
     shift
-    mpirun --bind-to none -n "$processes" "$program" "$@" >out 2>messages
+    "$mpirun" --bind-to none -n "$processes" "$program" "$@" >out 2>messages
 }

@@ -84,6 +84,8 @@ typedef struct result {
     char line[512];
 } result;
 
+static weft_dtype exchange = WEFT_F32; /* of the gradients */
+
 static bool note(void *user, const weft_epoch *state) {
     result *const it = user;
     it->losses[state->epoch] = state->loss;
@@ -120,9 +122,9 @@ static result train(
         {.name = "label", .dtype = WEFT_I32, .rank = 1, .dims = {STEPS}, .data = all->labels}};
     assert_ok(weft_dataset_from_memory(&data, test_context(), EXAMPLES, columns, 3));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer, .epochs = 3,
-        .batch = BATCH, .gradient_shards = shards, .on_epoch = note, .user = &it, .precision = precision,
-        .logits = function == counted ? weft_permute(scores, 0, 2, 1) : NULL, .ignore = true,
-        .ignored_label = IGNORED};
+        .batch = BATCH, .gradient_shards = shards, .exchange = exchange, .on_epoch = note, .user = &it,
+        .precision = precision, .logits = function == counted ? weft_permute(scores, 0, 2, 1) : NULL,
+        .ignore = true, .ignored_label = IGNORED};
     it.status = weft_trainer_create(&trainer, function(scores, y, labels), &options);
     if (it.status == WEFT_OK) it.status = weft_trainer_run(trainer, data);
     /* Last batches of other sizes, and fewer examples than a batch has. */
@@ -183,6 +185,22 @@ static void scaled_losses_too(void **state) {
     assert_close(&whole, &divided, 2e-3, "mean in f16", 4);
 }
 
+static void gradients_may_be_rounded_for_the_exchange(void **state) {
+    (void)state;
+    exchange = WEFT_BF16;
+    const result divided = train(mean, weft_sgd(0.05f), 4, WEFT_PRECISION_F32);
+    exchange = WEFT_F32;
+    const result whole = train(mean, weft_sgd(0.05f), 4, WEFT_PRECISION_F32);
+    assert_int_equal(divided.status, WEFT_OK);
+    assert_close(&whole, &divided, 2e-3, "mean with an exchange in bf16", 4);
+    assert_true(memcmp(whole.table, divided.table, sizeof whole.table) != 0);
+    exchange = WEFT_F16;
+    const result refused = train(mean, weft_sgd(0.05f), 4, WEFT_PRECISION_F32);
+    exchange = WEFT_F32;
+    assert_int_equal(refused.status, WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(refused.line, "exchange is f16, expected f32 or bf16"));
+}
+
 static void what_cannot_be_divided_is_refused(void **state) {
     (void)state;
     const result root = train(quotient, weft_sgd(0.05f), 4, WEFT_PRECISION_F32),
@@ -195,6 +213,7 @@ static void what_cannot_be_divided_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(they_follow_the_undivided_training),
-        cmocka_unit_test(scaled_losses_too), cmocka_unit_test(what_cannot_be_divided_is_refused)};
+        cmocka_unit_test(scaled_losses_too), cmocka_unit_test(gradients_may_be_rounded_for_the_exchange),
+        cmocka_unit_test(what_cannot_be_divided_is_refused)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

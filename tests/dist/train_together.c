@@ -2,7 +2,8 @@
  * of each epoch. The network has what could depend on how a batch is divided: statistics of the batch, dropout, labels that do not count in
  * unequal numbers, a norm of all gradients, metrics, a last batch of another size. FAULT, of rank 1: seed, examples (other ones than rank
  * 0's), file (a dataset that does not exist), leave (it ends without training), stop (a callback ends the run after a few steps). With FOLDER it saves a
- * checkpoint there after each step, slowly, and resumes from the newest one. */
+ * checkpoint there after each step, slowly, and resumes from the newest one. TOGETHER_MIXES, TOGETHER_IS_WIDE and TOGETHER_ROUNDS in the environment
+ * change the data, the network and the format of exchanges. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,11 @@ static void fill(void) {
     }
 }
 
-static weft_tensor *network(weft_tensor *x) {
+/* is_wide: the gradients fill several buckets of an exchange. */
+static weft_tensor *network(weft_tensor *x, bool is_wide) {
     x = weft_relu(weft_batch_norm(weft_conv2d(x, 8, 3, .padding = 1)));
     x = weft_dropout(weft_max_pool2d(x, 2), 0.2f);
+    for (int i = 0; i < 2 && is_wide; i++) x = weft_relu(weft_linear(weft_flatten(x), 900));
     return weft_linear(weft_flatten(x), CLASSES);
 }
 
@@ -102,7 +105,8 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
     weft_trainer *trainer = NULL;
     bool found = false;
     weft_graph *const graph = weft_context_graph(context);
-    weft_tensor *const logits = network(weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE));
+    weft_tensor *const logits = network(
+        weft_input(graph, "image", WEFT_F32, CHANNELS, SIDE, SIDE), getenv("TOGETHER_IS_WIDE") != NULL);
     const weft_class_loss_options counted = {
         WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = IGNORED};
     weft_tensor *const loss =
@@ -117,8 +121,9 @@ static weft_status run(weft_context *context, world *it, size_t shards, const ch
         .batch = BATCH, .seed = has(it, "seed"), .logits = logits, .ignore = !it->mixes,
         .ignored_label = it->mixes ? 0 : IGNORED, .validation = test, .metrics = metrics, .metric_count = 1,
         .training_metrics = true, .on_epoch = show, .on_step = may_stop, .user = it,
-        .gradient_shards = shards, .distributed = it->job, .checkpoint = it->folder,
-        .checkpoint_every = {.steps = 1}};
+        .gradient_shards = shards, .exchange = getenv("TOGETHER_ROUNDS") ? WEFT_BF16 : WEFT_F32,
+        .shard_optimizer = getenv("TOGETHER_SHARDS_STATES") != NULL, .distributed = it->job,
+        .checkpoint = it->folder, .checkpoint_every = {.steps = 1}};
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
     if (!status && it->folder) status = weft_trainer_resume(trainer, it->folder, &found);
     if (!status && !has(it, "leave")) status = weft_trainer_run(trainer, data);
@@ -136,7 +141,8 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill();
     weft_status status = weft_context_create(&context, NULL);
-    if (!status && getenv("OMPI_COMM_WORLD_SIZE")) status = weft_distributed_open(&it.job, context, NULL);
+    const bool is_launched = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"); /* Open MPI; MPICH */
+    if (!status && is_launched) status = weft_distributed_open(&it.job, context, NULL);
     if (argc > 3 && weft_distributed_rank(it.job) == 1) it.fault = argv[3];
     if (!status) status = run(context, &it, strtoull(argv[1], NULL, 10), argv[2]);
     if (status) fprintf(stderr, "rank %zu: %s\n", weft_distributed_rank(it.job), weft_last_error());

@@ -29,16 +29,18 @@ static const wi_file_rules files = {NULL, false, 0};
 
 /* The table as one text: cells between bars, rows with their lines. */
 static void show(const wi_csv *table, char text[512]) {
-    const char *cells[16], *at = table->first;
+    wi_csv_walk walk;
+    bool more = true;
     size_t used = 0;
     text[0] = '\0';
-    assert_true(table->fields <= 16);
-    for (size_t row = 0; row < table->rows; row++) {
-        at = wi_csv_row(table, at, cells);
-        used += (size_t)snprintf(text + used, 512 - used, "%zu:", table->lines[row]);
+    assert_ok(wi_csv_walk_begin(&walk, table));
+    while (assert_ok(wi_csv_walk_next(&walk, &more)), more) {
+        used += (size_t)snprintf(text + used, 512 - used, "%zu:", walk.row.line);
         for (size_t i = 0; i < table->fields; i++)
-            used += (size_t)snprintf(text + used, 512 - used, "%s|", cells[i]);
+            used += (size_t)snprintf(text + used, 512 - used, "%s|", walk.cells[i]);
     }
+    assert_int_equal(walk.index + 1, table->rows);
+    wi_csv_walk_clear(&walk);
 }
 
 static void tables_are_read(void **state) {
@@ -76,7 +78,7 @@ static void tables_are_read(void **state) {
         char text[512];
         wi_csv table;
         assert_ok(
-            wi_csv_read(&table, &files, write_file(rows[i].text, strlen(rows[i].text)), &rows[i].options));
+            wi_csv_open(&table, &files, write_file(rows[i].text, strlen(rows[i].text)), &rows[i].options));
         show(&table, text);
         assert_string_equal(text, rows[i].expected);
         wi_csv_clear(&table);
@@ -88,7 +90,7 @@ static void headers_have_names(void **state) {
     const wi_csv_options options = HEADER;
     static const char text[] = "a,\"b \"\"c\"\"\",a,\n1,2,3,4\n";
     wi_csv table;
-    assert_ok(wi_csv_read(&table, &files, write_file(text, strlen(text)), &options));
+    assert_ok(wi_csv_open(&table, &files, write_file(text, strlen(text)), &options));
     assert_int_equal(table.fields, 4);
     assert_string_equal(table.names[1], "b \"c\"");
     assert_string_equal(table.names[3], "");
@@ -106,13 +108,15 @@ static void a_line_may_be_huge(void **state) {
     char *const text = malloc(2 * CELLS + LONG + 16);
     for (size_t i = 0; i < CELLS; i++) memcpy(text + 2 * i, "7,", 2);
     memset(text + 2 * CELLS, 'x', LONG);
-    assert_ok(wi_csv_read(&table, &files, write_file(text, 2 * CELLS + LONG), &options));
-    const char **const cells = malloc((CELLS + 1) * sizeof *cells);
+    assert_ok(wi_csv_open(&table, &files, write_file(text, 2 * CELLS + LONG), &options));
+    wi_csv_walk walk;
+    bool more = false;
     assert_int_equal(table.fields, CELLS + 1);
-    wi_csv_row(&table, table.first, cells);
-    assert_string_equal(cells[CELLS - 1], "7");
-    assert_int_equal(strlen(cells[CELLS]), LONG);
-    free((void *)cells);
+    assert_ok(wi_csv_walk_begin(&walk, &table));
+    assert_ok(wi_csv_walk_next(&walk, &more));
+    assert_string_equal(walk.cells[CELLS - 1], "7");
+    assert_int_equal(strlen(walk.cells[CELLS]), LONG);
+    wi_csv_walk_clear(&walk);
     free(text);
     wi_csv_clear(&table);
 }
@@ -147,13 +151,47 @@ static void bad_tables_are_refused(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         wi_csv table;
         const char *const path = write_file(rows[i].text, rows[i].size ? rows[i].size : strlen(rows[i].text));
-        assert_fails(wi_csv_read(&table, &files, path, &rows[i].options), WEFT_ERROR_FORMAT, rows[i].part);
+        assert_fails(wi_csv_open(&table, &files, path, &rows[i].options), WEFT_ERROR_FORMAT, rows[i].part);
         assert_non_null(strstr(weft_last_error(), "table.csv"));
-        assert_null(table.bytes);
+        assert_null(table.file.path);
     }
     wi_csv table;
     assert_fails(
-        wi_csv_read(&table, &files, "/no/such/table", &rows[0].options), WEFT_ERROR_FILE, "/no/such/table");
+        wi_csv_open(&table, &files, "/no/such/table", &rows[0].options), WEFT_ERROR_FILE, "/no/such/table");
+}
+
+/* Rows that lie across the end of a window of each size are read as by a large window. */
+static void windows_do_not_matter(void **state) {
+    (void)state;
+    static const char text[] = "a,b\r\n\"x\"\"y\",2\r\n\r\n\r\r\n\"p\r\nq\",\"\"\n3,\"4\"\r";
+    const wi_csv_options options = PLAIN;
+    wi_csv table;
+    char all[512];
+    assert_ok(wi_csv_open(&table, &files, write_file(text, strlen(text)), &options));
+    show(&table, all);
+    assert_string_equal(all, "1:a|b|2:x\"y|2|6:p\r\nq||8:3|4|");
+    for (size_t step = 1; step < 40; step++) {
+        char shown[512] = "";
+        uint64_t offsets[8];
+        wi_csv_walk walk;
+        bool more = true;
+        size_t used = 0;
+        assert_ok(wi_csv_walk_begin(&walk, &table));
+        walk.step = step;
+        while (assert_ok(wi_csv_walk_next(&walk, &more)), more) {
+            offsets[walk.index] = walk.row.offset;
+            used += (size_t)snprintf(
+                shown + used, sizeof shown - used, "%zu:%s|%s|", walk.row.line, walk.cells[0], walk.cells[1]);
+        }
+        assert_string_equal(shown, all);
+        assert_ok(wi_csv_walk_to(&walk, offsets[2]));
+        assert_string_equal(walk.cells[0], "p\r\nq");
+        assert_ok(wi_csv_walk_to(&walk, offsets[0]));
+        assert_string_equal(walk.cells[1], "b");
+        assert_fails(wi_csv_walk_to(&walk, strlen(text)), WEFT_ERROR_FORMAT, "has changed");
+        wi_csv_walk_clear(&walk);
+    }
+    wi_csv_clear(&table);
 }
 
 static const wi_csv_form plain_form = {0};
@@ -194,25 +232,25 @@ typedef struct target {
 /* A table, or an error of the format; every cell lies within the table's memory. */
 static bool read_mutated(void *user, const char *bytes, size_t size) {
     const target *const it = user;
-    const char *cells[64];
     wi_csv table;
     remove(it->path); /* truncating a file would wait for the disk */
     FILE *const file = fopen(it->path, "wb");
     fwrite(bytes, 1, size, file);
     fclose(file);
-    const weft_status status = wi_csv_read(&table, &files, it->path, &it->options);
+    const weft_status status = wi_csv_open(&table, &files, it->path, &it->options);
     if (status != WEFT_OK) {
         assert_int_equal(status, WEFT_ERROR_FORMAT);
         return false;
     }
-    const char *at = table.first;
+    wi_csv_walk walk;
+    bool more = true;
     size_t length = 0;
     assert_true(table.fields <= 64 && table.rows <= size);
-    for (size_t row = 0; row < table.rows; row++) {
-        at = wi_csv_row(&table, at, cells);
-        for (size_t i = 0; i < table.fields; i++) length += strlen(cells[i]) + 1;
-    }
-    assert_true((size_t)(at - table.bytes) <= size + 1 && length <= size + 1);
+    assert_ok(wi_csv_walk_begin(&walk, &table));
+    while (assert_ok(wi_csv_walk_next(&walk, &more)), more)
+        for (size_t i = 0; i < table.fields; i++) length += strlen(walk.cells[i]) + 1;
+    assert_true(walk.index + 1 == table.rows && length <= size + 1);
+    wi_csv_walk_clear(&walk);
     wi_csv_clear(&table);
     return true;
 }
@@ -235,6 +273,7 @@ int main(void) {
         cmocka_unit_test(tables_are_read),
         cmocka_unit_test(headers_have_names),
         cmocka_unit_test(a_line_may_be_huge),
+        cmocka_unit_test(windows_do_not_matter),
         cmocka_unit_test(bad_tables_are_refused),
         cmocka_unit_test(numbers_and_missing_values),
         cmocka_unit_test(mutated_files_do_no_harm),

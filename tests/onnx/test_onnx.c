@@ -6,6 +6,7 @@
 #include "base/file_read.h"
 #include "file_network.h"
 #include "graph/dtype.h"
+#include "onnx/onnx_host_inputs.h"
 #include "onnx/onnx_types.h"
 #include "onnx/onnx_wire.h"
 #include "support/fixture.h"
@@ -23,7 +24,7 @@ enum {
     PATH = 1024,
     NAME = 256,
     CASES = 2048,
-    FEWEST_RIGHT = 940,
+    FEWEST_RIGHT = 960,
     TOGETHER = 32,
     PREFIXES = 60,
     CHANGES = 200
@@ -42,32 +43,41 @@ typedef struct wi_onnx_case {
     size_t input_count, output_count, value_count;
 } wi_onnx_case;
 
-/* A file of one tensor. WEFT_ERROR_FILE: there is none of that name. */
-static weft_status read_tensor(wi_onnx_numbers *numbers, wi_arena *arena, const char *path) {
+static int type_of(const WiOnnx__ValueInfoProto *info) {
+    return info->type && info->type->tensor_type ? info->type->tensor_type->elem_type : 0;
+}
+
+/* A file of one tensor, for this input or output. WEFT_ERROR_FILE: there is none of that name. */
+static weft_status read_tensor(
+    wi_onnx_numbers *numbers, wi_arena *arena, const char *path, const WiOnnx__ValueInfoProto *info) {
     char *data;
     size_t bytes;
     ProtobufCMessage *tensor;
     WI_TRY(wi_file_read(NULL, path, &data, &bytes));
     weft_status status =
         wi_onnx_unpack(&tensor, arena, &wi_onnx__tensor_proto__descriptor, data, bytes, path);
-    if (status == WEFT_OK) status = wi_onnx_tensor_read(numbers, arena, (WiOnnx__TensorProto *)tensor);
+    /* NumPy has no bf16: its bits are whole numbers. */
+    WiOnnx__TensorProto *const read = status == WEFT_OK ? (WiOnnx__TensorProto *)tensor : NULL;
+    if (read && read->data_type == WI_ONNX_UINT16 && type_of(info) == WI_ONNX_BFLOAT16)
+        read->data_type = WI_ONNX_BFLOAT16;
+    if (status == WEFT_OK) status = wi_onnx_tensor_read(numbers, arena, read);
     wi_release(NULL, data);
     return status;
 }
 
-static weft_status read_tensors(
-    wi_onnx_numbers *list, size_t *count, size_t most, wi_onnx_case *c, const char *kind) {
+static weft_status read_tensors(wi_onnx_numbers *list, size_t *count, size_t most, wi_onnx_case *c,
+    const char *kind, WiOnnx__ValueInfoProto **infos) {
     char path[PATH];
     weft_status status = WEFT_OK;
     for (*count = 0; status == WEFT_OK && *count < most; ++*count) {
         snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", c->folder, kind, *count);
-        status = read_tensor(&list[*count], &c->arena, path);
+        status = read_tensor(&list[*count], &c->arena, path, infos[*count]);
         if (status != WEFT_OK) break;
     }
     return status == WEFT_ERROR_FILE ? WEFT_OK : status;
 }
 
-/* Cases give an op everything as an input. What says shapes, axes or bounds stands in the file of a real network. */
+/* An input that an op needs on the host. */
 static bool is_of_host(const WiOnnx__GraphProto *graph, const char *input) {
     for (size_t k = 0; k < graph->n_node; k++) {
         const WiOnnx__NodeProto *const node = graph->node[k];
@@ -105,16 +115,22 @@ static weft_status read_case(wi_onnx_case *c, const char *folder) {
     snprintf(c->path, sizeof c->path, "%s/model.onnx", folder);
     wi_arena_init(&c->arena, NULL);
     weft_status status = wi_onnx_file_open(&c->file, c->path, &(wi_onnx_place){0});
-    if (status == WEFT_OK) status = read_tensors(c->inputs, &c->input_count, MOST_INPUTS, c, "input");
-    if (status == WEFT_OK) status = read_tensors(c->outputs, &c->output_count, MOST_OUTPUTS, c, "output");
     const WiOnnx__GraphProto *const graph = status == WEFT_OK ? c->file.model->graph : NULL;
-    for (size_t i = 0; graph && i < c->input_count && i < graph->n_input; i++) {
+    if (graph && (graph->n_input > MOST_INPUTS || graph->n_output > MOST_OUTPUTS))
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "left out: more inputs or outputs than this test has room for");
+    if (graph) status = read_tensors(c->inputs, &c->input_count, graph->n_input, c, "input", graph->input);
+    if (status == WEFT_OK)
+        status = read_tensors(c->outputs, &c->output_count, graph->n_output, c, "output", graph->output);
+    if (status != WEFT_OK) return status;
+    /* Cases give an op everything as an input. What says shapes, axes or bounds stands in the file of a real network. */
+    bool decides[MOST_INPUTS] = {0};
+    WI_TRY(wi_onnx_host_inputs(decides, graph));
+    for (size_t i = 0; i < c->input_count; i++) {
         WI_TRY(check_type(&c->inputs[i], graph->input[i]));
-        if (getenv("WEFT_ONNX_KNOWN") || c->inputs[i].count == 0 || is_of_host(graph, graph->input[i]->name))
-            give_value(c, i);
+        decides[i] = decides[i] || is_of_host(graph, graph->input[i]->name);
+        if (getenv("WEFT_ONNX_KNOWN") || c->inputs[i].count == 0 || decides[i]) give_value(c, i);
     }
-    for (size_t i = 0; graph && i < c->output_count && i < graph->n_output; i++)
-        WI_TRY(check_type(&c->outputs[i], graph->output[i]));
+    for (size_t i = 0; i < c->output_count; i++) WI_TRY(check_type(&c->outputs[i], graph->output[i]));
     return status;
 }
 
@@ -266,8 +282,9 @@ static void try_case(int counts[3], const char *folder) {
 static const struct {
     const char *pattern, *reason;
     bool old;
-} left_out[] = {{"test_[bh]*nwindow", "its pi has five digits", true},
-    {"test_[bh]*nwindow_symmetric", "its pi has five digits", true},
+} left_out[] = {{"test_[bh]*nwindow*", "its pi has five digits", true},
+    {"test_cast*_FLOAT_to_BFLOAT16*", "its numbers are cut off, where ONNX says rounded", true},
+    {"test_castlike_BFLOAT16_to_FLOAT*", "an input has another size than the file says", true},
     {"test_averagepool_2d_ceil_last_window*", "its numbers have four digits", false},
     {"test_l2normalization_axis_0", "later versions of ONNX say 0 where it has NaN", false},
     {"test_training_dropout*", "random numbers", false}, {"test_operator_add*", "numbers beyond f32", false},

@@ -43,6 +43,21 @@ got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device cpu --hourly cpu=
 echo "$got" | grep -q '^[0-9]*:[0-9]* .* [0-9.e+]*$' || bad "the processor has no price: $got"
 got=$("$weft" advise digits-MLP --device cpux 2>&1) && bad "a device that is nowhere is measured: $got"
 
+# Several devices: a network of 9610 parameters on a known link. An epoch has an eighth of the steps, and costs eight times as much for each.
+got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device 0:0 --examples 6400 --ranks 8 --latency 10 --bandwidth 2 --hourly T4=36000 2>&1) ||
+    bad "failed: $got"
+has "8 devices add up 0.0 MiB of gradients after each step, 0.18 ms between processes with a latency of 10.0 us and 2.00 GB/s; a process holds 0.1 MiB"
+echo "$got" | awk '
+    /^NVIDIA T4 / { one = $(NF - 5); epoch = $(NF - 2); cost = $(NF - 1) }
+    /^8 x NVIDIA T4 / { eight = $(NF - 5); less = $(NF - 2); price = $(NF - 1) }
+    /^8 x / { lines++ }
+    END { bytes = 4 * 9610; added = 2 * bytes / 12e9 + 14 * (1e-5 + bytes / 8 / 2e9) + 1.125 * bytes / 4e9 + 5 * 7 * 1e-5
+        exit !((eight - one - 1e3 * added) ^ 2 < 0.02 ^ 2 && (less - 25 * eight / 1e3) ^ 2 < 0.1 && (price - 80 * less) ^ 2 < 20 && lines > 5) }' ||
+    bad "wrong times of eight devices in: $got"
+got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device 0:0 --devices 2 2>&1) || bad "failed: $got"
+has "2 devices add up 0.0 MiB of gradients after each step in 0.1 MiB of host memory."
+echo "$got" | grep -q '^2 x .* expected$' || bad "no line of two devices in: $got"
+
 # A network of an ONNX file.
 onnx=/usr/share/libonnx-testdata/data/pytorch-converted/test_Conv2d_depthwise/model.onnx
 if [ -r $onnx ] && ! "$weft" advise nothing.onnx 2>&1 | grep -q "built without ONNX"; then

@@ -28,4 +28,6 @@ sed -E 's/\?.*//' ../links | comm -23 - ../there >../broken
 has() { grep -q -e "$1" "$2" || { echo "$2 has no $1"; exit 1; }; }
 has 'A first program' index.html
 has 'href="nn_8h.html#[a-z0-9]*">weft_conv2d</a>' index.html
+has 'href="classweft_1_1tensor.html">weft::tensor</a> scores' cpp.html
+has 'class="memname">.*weft::relu </td>' namespaceweft.html
 has "'conv2d_[0-9]*',\['weft_conv2d'" "search/$(sed -n 's/^ *0: "\(.*\)c.*/\1/p' search/searchdata.js | awk '{ printf "all_%x.js", length($0) }')"

@@ -186,7 +186,7 @@ static void bad_idx_files_are_refused(void **state) {
         {"empty", 0x803, {7, 3, 2}, 0, "announces 42 bytes of data, but the file has 0"},
         {"long", 0x803, {7, 3, 2}, 43, "announces 42 bytes of data, but the file has more than 42"},
         {"zero", 0x803, {7, 0, 2}, 0, "dimension 1 is 0"},
-        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "for a compressed file of"},
+        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "the header announces 9223372030412324865 bytes"},
         {"overflow", 0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 42, "give too many elements"},
         {"count", 0x803, {8, 3, 2}, 48, "has 8 images"},
     };

@@ -217,6 +217,37 @@ static void events_do_not_change_the_training(void **state) {
     event_records_free(&file);
 }
 
+/* The sums of the squares of two gradients in the first batch. */
+static void train_in_shards(const char *folder, size_t shards, double squares[2]) {
+    const char *const tags[] = {"linear1/weight/gradient", "linear2/bias/gradient"};
+    proto_bytes value = {0};
+    size_t step = 0;
+    training t;
+    begin(&t, test_context(),
+        (weft_trainer_options){
+            .events = folder, .histogram_epochs = 1, .gradient_histograms = true, .gradient_shards = shards});
+    assert_ok(weft_trainer_run(t.trainer, t.data));
+    event_records file = read_only_file(folder);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(event_count(&file, tags[i]), EPOCHS);
+        assert_true(event_value(&file, tags[i], 1, &value, &step));
+        assert_int_equal(step, STEPS + 1);
+        squares[i] = proto_double(proto_message(value, HISTOGRAM, 0), 5);
+    }
+    event_records_free(&file);
+    end(&t);
+}
+
+static void gradients_of_shards_are_those_of_the_batch(void **state) {
+    char folders[2][PATH_ROOM];
+    double squares[2][2];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof folders[i], "%s", scratch_path(*state, i ? "shards" : "whole"));
+        train_in_shards(folders[i], i ? 4 : 1, squares[i]);
+    }
+    for (size_t i = 0; i < 2; i++) assert_true(fabs(squares[1][i] - squares[0][i]) < 1e-5 * squares[0][i]);
+}
+
 static void bad_folders_are_errors_before_the_first_step(void **state) {
     char file[PATH_ROOM];
     weft_training_info info;
@@ -275,6 +306,7 @@ int main(void) {
         SCRATCH_TEST(steps_have_the_values_of_the_log),
         SCRATCH_TEST(a_resumed_run_continues_its_curves),
         SCRATCH_TEST(events_do_not_change_the_training),
+        SCRATCH_TEST(gradients_of_shards_are_those_of_the_batch),
         SCRATCH_TEST(bad_folders_are_errors_before_the_first_step),
         SCRATCH_TEST(a_disk_that_fills_does_not_end_the_training),
     };

@@ -98,12 +98,13 @@ static size_t count_until(const char *text, const char *part, const char *end) {
     return count;
 }
 
-static float *run(const char *path, char **html, double *accuracy) {
+static float *run_divided(const char *path, size_t shards, char **html, double *accuracy) {
     training t;
     weft_dataset *const validation = make_images(test_context());
     float *const weights = malloc(PIXELS * 8 * sizeof *weights);
     begin(&t, test_context(),
-        (weft_trainer_options){.validation = validation, .html = path, .command = "a <b> \xff"});
+        (weft_trainer_options){
+            .validation = validation, .html = path, .command = "a <b> \xff", .gradient_shards = shards});
     assert_ok(weft_trainer_run(t.trainer, t.data));
     assert_ok(
         weft_tensor_read(weft_graph_find(t.graph, "hidden.weight"), weights, PIXELS * 8 * sizeof *weights));
@@ -114,13 +115,11 @@ static float *run(const char *path, char **html, double *accuracy) {
     return weights;
 }
 
-static void a_page_shows_what_validation_got_wrong(void **state) {
-    char *html = NULL;
-    double accuracy = 0.0, accuracy_without = 0.0;
-    float *const with = run(scratch_path(*state, "run.html"), &html, &accuracy);
-    float *const without = run(NULL, NULL, &accuracy_without);
-    assert_memory_equal(with, without, PIXELS * 8 * sizeof *with);
-    assert_true(accuracy == accuracy_without);
+static float *run(const char *path, char **html, double *accuracy) {
+    return run_divided(path, 1, html, accuracy);
+}
+
+static void check_mistakes(const char *html, double accuracy) {
     const size_t wrong = (size_t)lround(EXAMPLES * (1.0 - accuracy));
     char text[64];
     snprintf(text, sizeof text, "[%zu,%d]", wrong, EXAMPLES);
@@ -138,9 +137,22 @@ static void a_page_shows_what_validation_got_wrong(void **state) {
     assert_true(wrong >= EXAMPLES / WRONG);
     const char *const examples = member(html, "examples"), *const next = strstr(examples, "\"pictures\"");
     assert_int_equal(count_until(examples, "\"png\":\"iVBOR", next), wrong < WORST ? wrong : WORST);
-    free(with);
-    free(without);
-    wi_release(NULL, html);
+}
+
+/* With gradient shards, too. */
+static void a_page_shows_what_validation_got_wrong(void **state) {
+    for (size_t shards = 1; shards <= 4; shards += 3) {
+        char *html = NULL;
+        double accuracy = 0.0, accuracy_without = 0.0;
+        float *const with = run_divided(scratch_path(*state, "run.html"), shards, &html, &accuracy);
+        float *const without = run_divided(NULL, shards, NULL, &accuracy_without);
+        assert_memory_equal(with, without, PIXELS * 8 * sizeof *with);
+        assert_true(accuracy == accuracy_without);
+        check_mistakes(html, accuracy);
+        free(with);
+        free(without);
+        wi_release(NULL, html);
+    }
 }
 
 static void a_page_shows_network_profile_and_facts(void **state) {

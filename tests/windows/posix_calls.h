@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 /* cmocka's header comes after these */
 #include <cmocka.h>
 #include <direct.h>
@@ -55,6 +56,13 @@ static inline char *mkdtemp(char *path) {
     return NULL;
 }
 
+static inline void *memmem(const void *data, size_t bytes, const void *part, size_t part_bytes) {
+    const char *at = data;
+    for (; bytes >= part_bytes; at++, bytes--)
+        if (memcmp(at, part, part_bytes) == 0) return (void *)(uintptr_t)at;
+    return NULL;
+}
+
 /* RESULT is never reached. */
 #define MISSING(type, name, parameters, result)                                                              \
     static inline type name parameters {                                                                     \
@@ -77,6 +85,7 @@ MISSING(int, fdatasync, (int file), ((void)file, -1))
 MISSING(int, chown, (const char *path, uid_t user, uid_t group), ((void)path, (void)user, (void)group, -1))
 MISSING(uid_t, geteuid, (void), 0)
 MISSING(int, seteuid, (uid_t user), ((void)user, -1))
+MISSING(mode_t, posix_umask, (int mode), ((void)mode, 0))
 MISSING(int, truncate, (const char *path, long bytes), ((void)path, (void)bytes, -1))
 /* Tests remove a folder after they gave themselves all rights. */
 static inline int posix_chmod(const char *path, int mode) {
@@ -85,6 +94,7 @@ static inline int posix_chmod(const char *path, int mode) {
     skip();
     return -1;
 }
+#define umask(mode)       posix_umask(mode)
 #define pipe(ends)        posix_pipe(ends)
 #define chmod(path, mode) posix_chmod(path, mode)
 

@@ -13,7 +13,8 @@ struct wi_transport_work {
     int *numbers; /* counts and offsets, which MPI reads until the exchange is finished */
 };
 
-static MPI_Comm own = MPI_COMM_NULL;
+/* The gathers have a communicator of their own, so that they need no fixed order among the exchanges. */
+static MPI_Comm own = MPI_COMM_NULL, of_gathers = MPI_COMM_NULL;
 static bool is_whole = true;
 
 static bool fail(const char *call, int error, char *line) {
@@ -56,7 +57,10 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
     is_whole = false; /* a process that ends without leaving ends the job */
     int error = MPI_Comm_dup(all, &own);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
+    error = MPI_Comm_dup(own, &of_gathers);
+    if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(of_gathers, MPI_ERRORS_RETURN);
     if (error == MPI_SUCCESS) error = MPI_Comm_rank(own, &number);
     if (error == MPI_SUCCESS) error = MPI_Comm_size(own, &count);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_size", error, line);
@@ -67,7 +71,9 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
 
 static void leave(bool whole) {
     is_whole = whole;
-    if (whole && own != MPI_COMM_NULL) MPI_Comm_free(&own);
+    if (!whole || own == MPI_COMM_NULL) return;
+    MPI_Comm_free(&of_gathers);
+    MPI_Comm_free(&own);
 }
 
 /* Work with room for `lists` lists of a number per rank, which are filled from the given ones. */
@@ -117,8 +123,8 @@ static bool gather(wi_transport_work **work, const void *send, void *receive, co
     *work = make_work(lists, 2, line);
     if (!*work) return false;
     int *const n = (*work)->numbers;
-    const int error =
-        MPI_Iallgatherv(send, n[rank], MPI_BYTE, receive, n, n + size, MPI_BYTE, own, &(*work)->request);
+    const int error = MPI_Iallgatherv(
+        send, n[rank], MPI_BYTE, receive, n, n + size, MPI_BYTE, of_gathers, &(*work)->request);
     if (error == MPI_SUCCESS) return true;
     free_work(*work);
     return fail("MPI_Iallgatherv", error, line);

@@ -1,5 +1,6 @@
 /* Sizes and arguments of attention's kernels (contract in attention_arguments.h). */
 #include "kernels/attention/attention_arguments.h"
+#include <math.h>
 
 wi_attention_sizes wi_attention_sizes_of(const wi_kernel_site *site) {
     const wi_extent *q = &site->inputs[WI_ATTENTION_QUERY], *v = &site->inputs[WI_ATTENTION_VALUE];
@@ -72,6 +73,7 @@ void wi_attention_forward_arguments(
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_attention_strides(launch, site, i);
     wi_attention_section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
+    wi_kernel_float(launch, site->node->attributes->attention.nan_if_unseen ? (double)NAN : 0);
     wi_attention_scale_and_dropout(launch, site);
 }
 

@@ -126,6 +126,19 @@ void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
         plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
 }
 
+bool wi_conv_has_few_channels(int64_t width) {
+    return width == 1 || width == 2 || width == 4 || width == 8;
+}
+
+void wi_conv_few_channels_macros(
+    wi_kernel_plan *plan, int64_t width, int64_t taps, int64_t stride, int64_t dilation) {
+    enum { STRIDE_1 = 1, STRIDE_2 = 2, SINGLE = 4 }; /* as in conv_groups_cpu.clh */
+    const bool near = dilation == 1 && stride <= 2 && taps >= 3;
+    const int needed = (near ? stride == 1 ? STRIDE_1 : STRIDE_2 : 0) | (near && taps % 3 == 0 ? 0 : SINGLE);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_WIDTH", width);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_FORMS", width > 1 ? needed : STRIDE_1 | STRIDE_2 | SINGLE);
+}
+
 int64_t wi_conv_terms(const wi_conv_geometry *w) {
     return wi_conv_taps(w->taps) * w->channels;
 }

@@ -57,6 +57,13 @@ double wi_conv_positions(const wi_conv_geometry *geometry);
 double wi_conv_bytes(const wi_conv_geometry *geometry);
 /* Has the convolution at most two spatial axes? Then the first of the three axes has size 1, one tap and no padding. */
 bool wi_conv_is_flat(const wi_conv_geometry *geometry);
+/* Do the kernels for few channels per group compute groups of this width (conv_groups_cpu.clh)? They are unrolled for each channel, so
+ * wider groups would take seconds to compile. */
+bool wi_conv_has_few_channels(int64_t width);
+/* Defines the macros of these kernels, for windows of `taps` along the last axis. Groups of several channels have only the forms that they
+ * need; groups of one channel, whose forms are short, have all, so that one program serves all windows. */
+void wi_conv_few_channels_macros(
+    wi_kernel_plan *plan, int64_t width, int64_t taps, int64_t stride, int64_t dilation);
 /* The operations for a multiply-add in the estimates of kernels of class cpu with tiles of 13 x 32. */
 #define WI_CONV_TILE_OPERATIONS 2.4
 

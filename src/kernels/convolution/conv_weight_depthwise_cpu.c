@@ -1,6 +1,7 @@
-/* The weight's gradient of a convolution with one channel per group on class cpu. See
+/* The weight's gradient of a convolution with few channels per group on class cpu. See
  * cl_kernels/convolution/conv_weight_depthwise_cpu.cl. */
 #include "base/integers.h"
+#include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
@@ -17,15 +18,17 @@ static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     double positions = (double)conv.images;
     for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + site->values[TILE]);
-    return conv.channels == 1 && conv.filters == 1 && positions <= INT32_MAX - 4096 &&
-           conv.groups * wi_conv_taps(conv.taps) <= INT32_MAX - 4096;
+    return conv.channels == conv.filters && wi_conv_has_few_channels(conv.channels) &&
+           positions <= INT32_MAX - 4096 &&
+           conv.groups * conv.channels * wi_conv_taps(conv.taps) <= INT32_MAX - 4096;
 }
 
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const double channels = (double)(wi_divide_up(conv.groups, LANES) * LANES) / (double)conv.groups;
+    const double all = (double)(conv.groups * conv.filters),
+                 channels = (double)(wi_divide_up(conv.groups * conv.filters, LANES) * LANES) / all;
     return wi_work_seconds(
-        site->device, &(wi_work){.operations = 3.5 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
+        site->device, &(wi_work){.operations = 2.2 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
                           .bytes = wi_conv_weight_bytes(&conv),
                           .groups = (double)(SPLITS * site->device->units),
                           .launches = 2,
@@ -34,13 +37,14 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const int64_t blocks = wi_divide_up(conv.groups, LANES), taps = wi_conv_taps(conv.taps);
+    const int64_t blocks = wi_divide_up(conv.groups * conv.filters, LANES), taps = wi_conv_taps(conv.taps);
     const int64_t row_tiles = wi_divide_up(conv.result[2], plan->values[TILE]);
     const int64_t tiles = conv.images * conv.result[0] * conv.result[1] * row_tiles;
     plan->flops = wi_conv_flops(&conv);
     const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SPLITS * site->device->units) : 1;
     const int64_t share = wi_divide_up(tiles, wanted), splits = wi_divide_up(tiles, share);
-    plan->scratch_bytes = (size_t)(splits * blocks * LANES * taps) * sizeof(float);
+    plan->scratch_bytes = (size_t)(splits * blocks * LANES * taps * conv.channels) * sizeof(float);
+    wi_conv_few_channels_macros(plan, conv.channels, conv.taps[2], conv.stride[2], conv.dilation[2]);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", splits, 1);
     wi_kernel_inputs(launch, 2);
     wi_kernel_scratch(launch, 0);
@@ -49,7 +53,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     launch = wi_kernel_launch_1d(plan, "combine", blocks, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(splits, conv.groups, taps));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(splits, conv.groups * conv.filters, taps));
     return WEFT_OK;
 }
 

@@ -231,8 +231,8 @@ static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t lengt
              : NULL;
 }
 
-/* Do the kernels support the inputs? One leading dimension may be a multiple of the batch. */
-static bool fits(weft_tensor *const *x, const wi_shape *lead) {
+/* One leading dimension may be a multiple of the batch. */
+bool wi_attention_fits(weft_tensor *const *x, const wi_shape *lead) {
     const int64_t limits[] = {end_dim(x[WI_ATTENTION_QUERY], 2), end_dim(x[WI_ATTENTION_KEY], 2),
         end_dim(x[WI_ATTENTION_QUERY], 1), end_dim(x[WI_ATTENTION_VALUE], 1)};
     int64_t count;
@@ -244,33 +244,39 @@ static bool fits(weft_tensor *const *x, const wi_shape *lead) {
     return power <= 1;
 }
 
+weft_tensor *wi_attention_over(
+    weft_tensor *const *x, const wi_shape *lead, const wi_attention_attributes *attributes) {
+    const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1), dv = end_dim(x[WI_ATTENTION_VALUE], 1),
+                  queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
+    weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], lead, queries, d),
+        to_rank4(x[WI_ATTENTION_KEY], lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], lead, keys, dv),
+        x[WI_ATTENTION_MASK] ? to_rank4(x[WI_ATTENTION_MASK], lead, queries, keys) : NULL};
+    const int count = x[WI_ATTENTION_MASK] ? 4 : 3;
+    weft_graph *const graph = wi_inputs_graph("attention", inputs, count);
+    if (!graph) return NULL;
+    const wi_shape shape = shape4(inputs[WI_ATTENTION_QUERY], queries, dv);
+    weft_tensor *y = wi_node(
+        graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &(wi_attributes){.attention = *attributes});
+    wi_shape result = *lead;
+    result.dims[result.rank++] = queries;
+    result.dims[result.rank++] = dv;
+    return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
+}
+
 weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside) {
     wi_shape lead;
     if (!check(x, options, &lead)) return NULL;
-    const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1), dv = end_dim(x[WI_ATTENTION_VALUE], 1),
-                  queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
+    const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1);
     if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
         return fail_shapes(
             x, "the option scale must be set if the width depends on the batch or WEFT_LENGTH");
     const double scale = WI_OPTION((double)options->scale, 1.0 / sqrt((double)d));
     const float dropout = wi_scope_is_inference(x[WI_ATTENTION_QUERY]->graph) ? 0 : options->dropout;
-    if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);
-    weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),
-        to_rank4(x[WI_ATTENTION_KEY], &lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], &lead, keys, dv),
-        x[WI_ATTENTION_MASK] ? to_rank4(x[WI_ATTENTION_MASK], &lead, queries, keys) : NULL};
-    const int count = x[WI_ATTENTION_MASK] ? 4 : 3;
-    if (!wi_inputs_graph("attention", inputs, count)) return NULL;
-    const wi_shape shape = shape4(inputs[WI_ATTENTION_QUERY], queries, dv);
-    wi_attributes attributes = {
-        .attention = {
-            .scale = scale, .dropout = dropout, .causal = options->causal, .heads_inside = heads_inside}};
-    if (dropout > 0) attributes.attention.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
-    weft_tensor *y = wi_node(
-        inputs[WI_ATTENTION_QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
-    wi_shape result = lead;
-    result.dims[result.rank++] = queries;
-    result.dims[result.rank++] = dv;
-    return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
+    if (!wi_attention_fits(x, &lead)) return wi_attention_composed(x, options, scale);
+    wi_attention_attributes attributes = {
+        .scale = scale, .dropout = dropout, .causal = options->causal, .heads_inside = heads_inside};
+    if (dropout > 0) attributes.stream = x[WI_ATTENTION_QUERY]->graph->streams++;
+    return wi_attention_over(x, &lead, &attributes);
 }
 
 static weft_tensor *build_attention(

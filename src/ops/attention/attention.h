@@ -39,6 +39,12 @@ int64_t wi_attention_length(const wi_shape *shape);
  * is 1, or less if a mask has large numbers (attention_mask.clh). */
 weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y);
 
+/* Do the kernels compute attention of x = {q, k, v}? lead: the leading dimensions of the three, broadcast. */
+bool wi_attention_fits(weft_tensor *const *x, const wi_shape *lead);
+/* The composite over checked inputs {q, k, v, mask or NULL}, reshaped to (lead..., queries, dv). */
+weft_tensor *wi_attention_over(
+    weft_tensor *const *x, const wi_shape *lead, const wi_attention_attributes *attributes);
+
 /* weft_attention of x = {q, k, v, mask or NULL}; the mask of the options is ignored. heads_inside: the result is stored as (batch,
  * length, heads, width), so that merging the heads needs no copy. */
 weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside);

@@ -7,6 +7,7 @@
 #include "graph/weft_graph.h"
 #include "kernels/registry.h"
 #include "ops/movement/memory_order.h"
+#include "ops/op_descriptors.h"
 #include <string.h>
 
 /* ---- rewriting ---- */
@@ -107,14 +108,17 @@ static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
     return WEFT_OK;
 }
 
-/* Depth first without recursion: a graph may be deeper than a thread's stack allows. */
+/* Depth first without recursion: a graph may be deeper than a thread's stack allows. Gradients that are a plan's output begin with the last
+ * parameters, whose gradients the backward pass computes first, so that they can be read while it goes on. */
 static weft_status visit_from(walk *w, weft_tensor *root) {
+    const bool from_last = root->op == &wi_op_flat_gradients;
     size_t depth = 0;
     WI_TRY(enter(w, root, &depth));
     while (depth > 0) {
         visit *top = &w->stack[depth - 1];
         if (top->next < top->node->input_count) {
-            WI_TRY(enter(w, top->node->inputs[top->next++], &depth));
+            const int next = top->next++, last = top->node->input_count - 1;
+            WI_TRY(enter(w, top->node->inputs[from_last && depth == 1 ? last - next : next], &depth));
         } else {
             WI_TRY(append(w, top->node));
             depth--;

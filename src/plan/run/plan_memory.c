@@ -1,7 +1,7 @@
 /* Device memory of a plan: buffers for inputs and for the arena. Variables are in memory of the graph. */
 #include "cl/driver.h"
 #include "cl/opened_device.h"
-#include "graph/weft_graph.h"
+#include "graph/block_copies.h"
 #include "plan/run/launches.h"
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
         own->memory = own->buffer.memory;
     } else if (place->kind == WI_STORAGE_BLOCK) {
         const size_t block = placement->partition->storages[index].block;
-        WI_TRY(wi_graph_block_ready(request->graph, block));
-        own->memory = request->graph->blocks[block].buffer.memory;
+        WI_TRY(wi_block_memory_on(request->graph, block, device, &own->memory));
     } else if (place->alias < 0) {
         own->memory = memory->chunks[place->chunk].memory;
         own->offset = place->offset;
@@ -31,7 +30,8 @@ size_t wi_missing_bytes(const wi_partition *p) {
     size_t missing = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
-        if (storage->kind == WI_STORAGE_BLOCK && !p->request->graph->blocks[storage->block].buffer.memory)
+        if (storage->kind == WI_STORAGE_BLOCK &&
+            !wi_block_is_on(p->request->graph, storage->block, p->request->devices.of[0]))
             missing += storage->bytes;
     }
     return missing;

@@ -7,8 +7,9 @@
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
-#include "graph/weft_graph.h"
+#include "graph/block_copies.h"
 #include "kernels/candidates.h"
+#include "plan/run/early_reads.h"
 #include "plan/run/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {
@@ -82,7 +83,7 @@ static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_stat
     wi_text_init(&ops, plan->request.allocator);
     wi_step_append_ops(plan, run->step, &ops);
     status = wi_fail(status, "plan: step %d (%s) on device %d: %s", run->step->index,
-        ops.failed ? "" : ops.data, run->step->device, error);
+        ops.failed ? "" : ops.data, plan->request.devices.of[run->step->device]->index, error);
     wi_text_clear(&ops);
     return status;
 }
@@ -166,7 +167,8 @@ static uint64_t count_writes(const weft_plan *plan) {
     uint64_t writes = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
-        if (storage->kind == WI_STORAGE_BLOCK) writes += plan->request.graph->blocks[storage->block].writes;
+        if (storage->kind != WI_STORAGE_BLOCK) continue;
+        writes += wi_block_writes_on(plan->request.graph, storage->block, plan->request.devices.of[0]);
     }
     return writes;
 }
@@ -176,7 +178,7 @@ static void note_writes(const weft_plan *plan) {
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
         if (storage->kind == WI_STORAGE_BLOCK && p->assigned[storage->block])
-            wi_graph_block_written(plan->request.graph, storage->block);
+            wi_block_written_on(plan->request.graph, storage->block, plan->request.devices.of[0]);
     }
 }
 
@@ -185,6 +187,7 @@ static weft_status walk(weft_plan *plan, bool skips_fixed, bool counts) {
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
         const size_t together = launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
+        WI_TRY(wi_early_reads_advance(plan, launch->run->index));
         if (!(launch->is_fixed && skips_fixed)) WI_TRY(run_iterations(plan, launch));
         for (size_t k = 0; counts && k < together; k++) WI_TRY(count_kernel(launch + k));
         i += together;

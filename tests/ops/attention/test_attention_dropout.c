@@ -15,6 +15,7 @@
 #include "support/fixture.h"
 #include "support/op_case_shared.h"
 
+#include "graph/weft_graph.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -88,6 +89,7 @@ static network build(const sizes *s, bool is_fused, bool inference) {
     static const char *const names[] = {"q", "k", "v", "mask", "slope"};
     network n = {.graph = test_graph()};
     if (is_fused) op_set_precision(n.graph);
+    n.graph->plain = !is_fused; /* so that the parts stay parts */
     for (int i = 0; i < INPUTS; i++) {
         int64_t dims[4];
         shape_of(s, i, dims);

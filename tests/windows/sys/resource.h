@@ -5,5 +5,6 @@ typedef unsigned long long rlim_t;
 struct rlimit {
     rlim_t rlim_cur, rlim_max;
 };
+#define RLIM_INFINITY ((rlim_t)-1)
 enum { RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_CPU };
 #endif
