@@ -72,29 +72,22 @@ EXPRESSION(ctc, weft_ctc_loss_options, 3,
     weft_ctc_loss(x, weft_input_shape(GRAPH, "targets", WEFT_I32, 2, (const int64_t[]){4, 1}),
         weft_input_shape(GRAPH, "inputs", WEFT_I32, 1, (const int64_t[]){4}),
         weft_input_shape(GRAPH, "lengths", WEFT_I32, 1, (const int64_t[]){4}), o))
+EXPRESSION(adaptive, weft_adaptive_softmax_options, 2,
+    weft_adaptive_softmax_log_prob(weft_adaptive_softmax_layer(GRAPH, 4, 9, (const int64_t[]){3}, 1, o), x))
+EXPRESSION(sampled, weft_sampled_softmax_options, 2,
+    weft_sampled_softmax_logits(weft_sampled_softmax_layer(GRAPH, 4, 9, 3, o), x))
+EXPRESSION(mach, weft_mach_options, 2, weft_mach_probabilities(weft_mach_layer(GRAPH, 4, 9, 2, 3, o), x))
 
-static weft_status call_adaptive(const void *given) {
-    weft_tensor *const x = input(2);
-    const bool made = weft_adaptive_softmax_layer(GRAPH, 4, 9, (const int64_t[]){3}, 1, given) != NULL;
-    return of_graph(x, made ? x : NULL);
-}
-
-static weft_status call_sampled(const void *given) {
-    weft_tensor *const x = input(2);
-    return of_graph(x, weft_sampled_softmax_layer(GRAPH, 4, 9, 3, given) ? x : NULL);
-}
-
-static weft_status call_mach(const void *given) {
-    weft_tensor *const x = input(2);
-    return of_graph(x, weft_mach_layer(GRAPH, 4, 9, 2, 3, given) ? x : NULL);
-}
-
-static weft_status call_context(const void *given) {
-    weft_context *context = NULL;
-    const weft_status status = weft_context_create(&context, given);
-    weft_context_release(context);
-    return status;
-}
+#define CREATES(name, type, create)                                                                          \
+    static weft_status call_##name(const void *given) {                                                      \
+        type *object = NULL;                                                                                 \
+        const weft_status status = create;                                                                   \
+        type##_release(object);                                                                              \
+        return status;                                                                                       \
+    }
+CREATES(context, weft_context, weft_context_create(&object, given))
+CREATES(table, weft_sharded_table, weft_sharded_table_create(&object, test_context(), 3, 2, given))
+CREATES(vocabulary, weft_vocabulary, weft_vocabulary_from_text(&object, test_context(), "abc", 3, given))
 
 static weft_status call_scaling(const void *given) {
     weft_graph *const graph = test_graph();
@@ -235,13 +228,6 @@ static weft_status call_metric_rows(const void *given) {
     return status;
 }
 
-static weft_status call_vocabulary(const void *given) {
-    weft_vocabulary *vocabulary = NULL;
-    const weft_status status = weft_vocabulary_from_text(&vocabulary, test_context(), "abc", 3, given);
-    weft_vocabulary_release(vocabulary);
-    return status;
-}
-
 /* ---- every struct ---- */
 
 static const weft_png_options one_pixel = {WEFT_PNG_OPTIONS_INIT, .height = 1, .width = 1};
@@ -309,6 +295,7 @@ static const reader readers[] = {
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
     READER(WEFT_SAMPLED_SOFTMAX_OPTIONS_INIT, weft_sampled_softmax_options, sampled),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
+    READER(WEFT_SHARDED_TABLE_OPTIONS_INIT, weft_sharded_table_options, table),
     READER(WEFT_SERIES_OPTIONS_INIT, weft_series_options, series),
     READER(WEFT_TEXT_OPTIONS_INIT, weft_text_options, text),
     READER(WEFT_TRAINER_OPTIONS_INIT, weft_trainer_options, trainer),
