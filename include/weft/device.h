@@ -54,8 +54,11 @@ typedef struct weft_context_options {
      * "": nothing is cached on disk. The folder is created with the mode 0700. Folders and files that do not belong to
      * the user, or that others may write to, are not used; the log says so once. */
     const char *cache_dir;
-    size_t memory_limit; /* bytes of device memory that the context may hold, see plan.h; 0: no limit */
-    uint64_t seed;       /* of initialisers and random ops; 0 is an ordinary seed */
+    /* The most bytes of device memory that the context may hold; 0: no limit. A plan that would exceed it computes values
+     * again (plan.h). If that does not suffice, it computes the batch in micro-batches, which changes last bits of
+     * gradients, or keeps parameters and states in host memory and copies what each step needs, which changes none. */
+    size_t memory_limit;
+    uint64_t seed;                   /* of initialisers and random ops; 0 is an ordinary seed */
     const weft_allocator *allocator; /* NULL: malloc; the struct is copied */
     weft_log_function log;           /* NULL: no messages */
     void *log_user;

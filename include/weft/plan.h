@@ -30,7 +30,7 @@ typedef struct weft_plan_options {
      * arena_bytes), if memory_limit and the context allow it. */
     bool inference;
     /* The most bytes that the plan may allocate (total_bytes); default 0: only the limit of the context. If storing all
-     * intermediates would take more, the plan computes some of them again. */
+     * intermediates would take more, the plan computes some of them again. No bit of a result changes. */
     size_t memory_limit;
     bool compile_late; /* default false; true: the first run compiles the kernels, not weft_plan_create */
     /* The value of WEFT_LENGTH in this plan, 1 or more; default 0: no length, which is an error if an output depends on
@@ -138,7 +138,7 @@ typedef struct weft_plan_info {
     double rematerialised_seconds; /* estimate of how much longer a run takes */
     int64_t length;                /* the value of WEFT_LENGTH; 0: no output depends on it */
     /* The number of ranges of examples that are computed one after the other, because a tensor of the whole batch is
-     * larger than the device's largest buffer; 1: the whole batch at once. */
+     * larger than the device's largest buffer, or the plan than the context's limit; 1: the whole batch at once. */
     int64_t micro_batches;
     /* Parameters and states in host memory, because the context's memory limit has no room for them (memory_limit in
      * device.h): their bytes, of variable_bytes, and the bytes that a run copies to the device and back. */

@@ -1,5 +1,6 @@
 /* Networks whose parameters and optimizer states are larger than the memory limit: a plan keeps them in host memory and loads what each step
  * accesses. No bit of a result changes. */
+/* test slow */
 #include "support/fixture.h"
 
 #include <math.h>
