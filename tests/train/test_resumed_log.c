@@ -63,7 +63,7 @@ static char *read_text(const char *path) {
 }
 
 static void write_text(const char *path, const char *text, size_t bytes) {
-    FILE *const file = fopen(path, "w");
+    FILE *const file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, bytes, file), bytes);
     assert_int_equal(fclose(file), 0);
