@@ -20,10 +20,11 @@ typedef struct pool {
 } pool;
 
 static weft_status make_example(
-    const wi_source *source, const wi_example *example, wi_workspace *workspace, void *target) {
+    const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const pool *const p = (const pool *)source;
     (void)workspace;
-    memcpy(target, p->numbers + example->index * 7919 % (p->bytes / sizeof(float)) * sizeof(float), p->bytes);
+    memcpy(targets[0], p->numbers + example->index * 7919 % (p->bytes / sizeof(float)) * sizeof(float),
+        p->bytes);
     return WEFT_OK;
 }
 
@@ -54,7 +55,7 @@ static weft_status create_pool(pool **made, const bench_network *network) {
         memcpy(&numbers[i], &real, sizeof real);
         if (network->vocabulary) numbers[i] = random % (uint32_t)network->vocabulary;
     }
-    *p = (pool){.base = {.make = make_example, .destroy = destroy_pool},
+    *p = (pool){.base = {.made = 1, .make = make_example, .destroy = destroy_pool},
         .bytes = count * sizeof *numbers,
         .numbers = (unsigned char *)numbers};
     atomic_init(&p->base.references, 1);

@@ -6,7 +6,7 @@
  * rule come the average, and the choice of the old values in runs that only accumulate or in which no label counts. */
 #include "cl/context.h"
 #include "nn/fraction.h"
-#include "nn/update_rules.h"
+#include "nn/update_ranges.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -70,27 +70,6 @@ static weft_tensor *assignment(const wi_update *u, size_t i) {
 }
 
 /* ---- a range ---- */
-
-/* A parameter is large if it is a matrix of at least this many elements whose gradient is one matrix product. Storing
- * and reading the gradient would take longer than the update, so the step of the product updates the parameter. */
-enum { LARGE = 1 << 20 };
-
-static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
-    int64_t elements;
-    int power;
-    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product */
-    wi_shape_count(&parameter->shape, &elements, &power);
-    return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
-           gradient->op == &wi_op_matmul;
-}
-
-/* Does the update of an element read only values of this element? */
-static bool is_elementwise(const wi_update *u) {
-    const weft_optimizer *const o = u->optimizer;
-    return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
-           !u->by_row.factor && (!u->by_row.decay || u->by_row.decay->shape.rank == 0) &&
-           !wi_loss_scales(u->graph);
-}
 
 /* Lists the gradient of a range for the plan of the loss. Returns the input by which the update reads its sum. */
 static weft_tensor *divide(const wi_update *u, weft_tensor *gradient) {
@@ -199,180 +178,8 @@ static weft_status finish_range(wi_update *u) {
     return weft_graph_status(u->graph);
 }
 
-/* ---- the ranges of a step ---- */
-
-typedef struct step {
-    weft_optimizer_state *optimizer;
-    weft_tensor *const *gradients; /* by parameter number; NULL: the step does not update the parameter */
-    weft_tensor *counts;           /* bool, rank 0: the run is not empty; NULL: no run is empty */
-    wi_divided_update *divided;
-    wi_update *ranges;
-    size_t count;
-    int64_t most_rows; /* a range with more rows is split; INT64_MAX: no range is */
-} step;
-
-wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter) {
-    const int64_t row = wi_first_row(parameter);
-    wi_stretch *stretch = optimizer->stretches;
-    while (stretch && (stretch->block != parameter->variable->block || row < stretch->first_row ||
-                          row >= stretch->first_row + stretch->rows))
-        stretch = stretch->next;
-    return stretch;
-}
-
-static wi_update *add_range(step *s, size_t first, size_t length) {
-    const weft_tensor *const one = weft_graph_parameter(s->optimizer->graph, first);
-    const weft_tensor *const last = weft_graph_parameter(s->optimizer->graph, first + length - 1);
-    wi_update *const u = &s->ranges[s->count++];
-    *u = (wi_update){.graph = s->optimizer->graph,
-        .optimizer = &s->optimizer->rule,
-        .number = s->optimizer->number,
-        .stretch = wi_stretch_of(s->optimizer, one),
-        .counts = s->counts,
-        .divided = s->divided,
-        .first = first,
-        .length = length,
-        .first_row = wi_first_row(one),
-        .rows = wi_first_row(last) + wi_row_count(last) - wi_first_row(one)};
-    u->shape = (wi_shape){.rank = 2, .dims = {u->rows, WI_FLAT_ROW}};
-    return u;
-}
-
-static void set_rows(const step *s, wi_update *u, const wi_rows *by_row) {
-    weft_tensor *const rate = s->optimizer->rate;
-    u->by_row = *by_row;
-    u->rate = by_row->factor ? weft_mul(by_row->factor, rate) : rate;
-    u->decay = by_row->decay;
-}
-
-/* Rows of a tensor (rows of `whole`, ...); a tensor of rank 0 holds for all rows. */
-static weft_tensor *rows_of(const wi_update *whole, const wi_update *part, weft_tensor *x) {
-    if (!x || x->shape.rank == 0 || part->rows == whole->rows) return x;
-    return wi_slice_dims(x, 0, part->first_row - whole->first_row, part->rows, 1);
-}
-
-/* The end of the part of a range that begins with the parameter `first`. A large parameter is a part (may_be_large: if one can be). */
-static size_t end_of_part(const step *s, size_t first, size_t end, bool may_be_large) {
-    const weft_graph *const graph = s->optimizer->graph;
-    int64_t rows = 0;
-    size_t next = first;
-    for (; next < end && rows < s->most_rows; next++) {
-        const bool large = may_be_large && is_large(weft_graph_parameter(graph, next), s->gradients[next]);
-        if (large) return next > first ? next : next + 1;
-        rows += wi_row_count(weft_graph_parameter(graph, next));
-    }
-    return next;
-}
-
-/* Divides the last range so that each large parameter is a separate range. */
-static void split_range(step *s, bool may_be_large) {
-    const wi_update whole = s->ranges[--s->count];
-    const size_t end = whole.first + whole.length;
-    for (size_t first = whole.first, next; first < end; first = next) {
-        weft_tensor *const parameter = weft_graph_parameter(whole.graph, first);
-        next = end_of_part(s, first, end, may_be_large);
-        wi_update *const u = add_range(s, first, next - first);
-        const wi_rows by_row = {
-            rows_of(&whole, u, whole.by_row.factor), rows_of(&whole, u, whole.by_row.decay)};
-        u->large = may_be_large && is_large(parameter, s->gradients[first]);
-        if (u->large) u->shape = parameter->shape;
-        set_rows(s, u, &by_row);
-    }
-}
-
-static bool any_large(const wi_update *u, weft_tensor *const *gradients) {
-    for (size_t i = u->first; i < u->first + u->length; i++)
-        if (is_large(weft_graph_parameter(u->graph, i), gradients[i])) return true;
-    return false;
-}
-
-static bool is_by_rows(const weft_graph *graph, size_t parameter) {
-    const wi_variable *const variable = weft_graph_parameter(graph, parameter)->variable;
-    return variable->sparse;
-}
-
-/* If the parameters, their gradients and the states may exceed the memory limit, the optimizer updates a few of them after another: a plan
- * can then keep them in host memory (plan/arrange/loads.h). LAMB needs norms of whole parameters. */
-static int64_t find_most_rows(const step *s) {
-    enum { PARTS = 32 };
-    const weft_graph *const graph = s->optimizer->graph;
-    const size_t limit = wi_buffer_limit(wi_context_device(graph->context));
-    const weft_optimizer *const rule = &s->optimizer->rule;
-    size_t bytes = 0;
-    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
-        bytes += weft_graph_parameter(graph, i)->variable->bytes;
-    if (limit == 0 || s->divided || rule->kind == WEFT_LAMB) return INT64_MAX;
-    if (bytes <= limit / (wi_optimizer_writes(rule) + 1)) return INT64_MAX;
-    return (int64_t)(bytes / PARTS / WI_FLAT_ROW_BYTES) + 1;
-}
-
-static weft_status find_ranges(step *s) {
-    const weft_graph *const graph = s->optimizer->graph;
-    const size_t count = weft_graph_parameter_count(graph);
-    for (size_t first = 0, end; first < count; first = end) {
-        end = first + 1;
-        if (!s->gradients[first]) continue;
-        const wi_stretch *const stretch = wi_stretch_of(s->optimizer, weft_graph_parameter(graph, first));
-        const bool by_rows = is_by_rows(graph, first);
-        while (end < count && !by_rows && !is_by_rows(graph, end) && s->gradients[end] &&
-               wi_stretch_of(s->optimizer, weft_graph_parameter(graph, end)) == stretch)
-            end++;
-        wi_update *const u = add_range(s, first, end - first);
-        u->by_rows = by_rows;
-        WI_TRY(wi_groups_rows(u));
-        if (by_rows)
-            set_rows(s, u, &u->by_row);
-        else if (!u->divided && is_elementwise(u) && any_large(u, s->gradients))
-            split_range(s, true);
-        else if (u->rows > s->most_rows && !(u->optimizer->clip_norm > 0))
-            split_range(s, is_elementwise(u));
-        else
-            set_rows(s, u, &u->by_row);
-    }
-    return WEFT_OK;
-}
-
-/* Makes *part, whose parameters are set, a part of a range whose gradient is computed. */
-static void begin_part(const step *s, const wi_update *whole, wi_update *part) {
-    const wi_update own = *part;
-    *part = *whole;
-    if (own.rows == whole->rows) return;
-    part->first = own.first;
-    part->length = own.length;
-    part->first_row = own.first_row;
-    part->rows = own.rows;
-    part->shape = own.shape;
-    part->p_rows = part->p = wi_update_parameters(part);
-    part->g = rows_of(whole, part, whole->g);
-    set_rows(s, part,
-        &(wi_rows){rows_of(whole, part, whole->by_row.factor), rows_of(whole, part, whole->by_row.decay)});
-}
-
-/* Divides the ranges whose gradients are computed, without changing the order of the sum for a norm over them. */
-static weft_status split_begun(step *s) {
-    const weft_graph *const graph = s->optimizer->graph;
-    wi_update *const wholes = s->ranges;
-    const size_t count = s->count;
-    wi_update *const parts =
-        wi_allocate_array(graph->context->allocator, weft_graph_parameter_count(graph), sizeof *parts);
-    if (!parts) return WEFT_ERROR_MEMORY;
-    s->ranges = parts;
-    s->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const wi_update *const whole = &wholes[i];
-        const size_t end = whole->first + whole->length;
-        const bool stays = whole->by_rows || whole->rows <= s->most_rows;
-        for (size_t first = whole->first, next; first < end; first = next) {
-            next = stays ? end : end_of_part(s, first, end, false);
-            begin_part(s, whole, add_range(s, first, next - first));
-        }
-    }
-    wi_release(graph->context->allocator, wholes);
-    return WEFT_OK;
-}
-
 /* PyTorch's clip_grad_norm_ over all ranges of the step. The norm is a separate launch, which stores the factor. */
-static weft_status clip_norm(step *s) {
+static weft_status clip_norm(wi_update_step *s) {
     weft_tensor *squares = NULL;
     for (size_t i = 0; i < s->count; i++) {
         weft_tensor *const own = wi_sum_keep(weft_square(s->ranges[i].g), 3u);
@@ -382,7 +189,7 @@ static weft_status clip_norm(step *s) {
     weft_tensor *const most = weft_number(norm, (double)s->optimizer->rule.clip_norm);
     weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
-    if (!s->divided && s->optimizer->rule.accumulate <= 1) WI_TRY(split_begun(s));
+    if (!s->divided && s->optimizer->rule.accumulate <= 1) WI_TRY(wi_split_begun_ranges(s));
     for (size_t i = 0; i < s->count; i++) {
         WI_TRY(take_part(&s->ranges[i]));
         s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
@@ -393,13 +200,13 @@ static weft_status clip_norm(step *s) {
 /* ---- with loss scaling ---- */
 
 /* The largest magnitude in all gradients of the step, so that an overflow in one range skips the update of all. */
-static weft_tensor *find_peak(const step *s) {
+static weft_tensor *find_peak(const wi_update_step *s) {
     weft_tensor *peak = s->ranges[0].peak;
     for (size_t i = 1; i < s->count; i++) peak = weft_maximum(peak, s->ranges[i].peak);
     return weft_reshape_shape(peak, 0, NULL);
 }
 
-static weft_tensor *memory_of_rule(const step *s, size_t clock) {
+static weft_tensor *memory_of_rule(const wi_update_step *s, size_t clock) {
     weft_tensor *next = NULL;
     for (size_t i = 0; i < s->count; i++)
         if (s->ranges[i].stretch->clock == clock && s->ranges[i].next_memory) next = s->ranges[i].next_memory;
@@ -408,7 +215,7 @@ static weft_tensor *memory_of_rule(const step *s, size_t clock) {
 
 /* If runs may be empty, sets u->apply of each range, by which the assignments choose between old and new values. With
  * loss scaling, check_all stores the rule's memory instead. */
-static void count_all(step *s) {
+static void count_all(wi_update_step *s) {
     const bool scales = wi_loss_scales(s->optimizer->graph);
     for (size_t i = 0; i < s->count && s->counts; i++) {
         wi_update *const u = &s->ranges[i];
@@ -417,7 +224,7 @@ static void count_all(step *s) {
 }
 
 /* With loss scaling: u->apply becomes false in runs with infinite or NaN gradients. */
-static void check_all(step *s) {
+static void check_all(wi_update_step *s) {
     weft_graph *const graph = s->optimizer->graph;
     weft_tensor *const peak = find_peak(s), *const always = weft_constant(graph, WEFT_BOOL, 1);
     (void)wi_loss_scale(graph);
@@ -434,7 +241,7 @@ static void check_all(step *s) {
     }
 }
 
-static weft_status make_values(step *s) {
+static weft_status make_values(wi_update_step *s) {
     const bool clips = s->optimizer->rule.clip_norm > 0, scales = wi_loss_scales(s->optimizer->graph);
     const bool whole = clips || scales;
     for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
@@ -453,7 +260,7 @@ static weft_status make_values(step *s) {
 }
 
 /* One assignment for the parameters and one for each state, each joined from the assignments of all ranges. */
-static weft_status make_assignments(const step *s, weft_tensor **parts, weft_tensor **assignments) {
+static weft_status make_assignments(const wi_update_step *s, weft_tensor **parts, weft_tensor **assignments) {
     const size_t writes = wi_optimizer_writes(&s->optimizer->rule);
     for (size_t i = 0; i < writes; i++) {
         for (size_t k = 0; k < s->count; k++) {
@@ -472,14 +279,13 @@ weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *
     const size_t count = weft_graph_parameter_count(optimizer->graph);
     weft_status status = WEFT_ERROR_MEMORY;
     weft_tensor **const parts = wi_allocate_array(allocator, count, sizeof *parts);
-    step s = {.optimizer = optimizer,
+    wi_update_step s = {.optimizer = optimizer,
         .gradients = gradients,
         .counts = counts,
         .divided = divided,
         .ranges = wi_allocate_array(allocator, count, sizeof(wi_update))};
     if (!parts || !s.ranges) goto done;
-    s.most_rows = find_most_rows(&s);
-    WI_TRY_DONE(find_ranges(&s));
+    WI_TRY_DONE(wi_find_ranges(&s));
     WI_TRY_DONE(make_values(&s));
     status = make_assignments(&s, parts, assignments);
 done:

@@ -431,34 +431,3 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     watch_speeds(&s);
     return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }
-
-/* ---- metrics ---- */
-
-/* Copies the sums of all metrics to one list, or back. */
-static void copy_sums(const wi_pass *pass, double *list, bool back) {
-    for (size_t i = 0; i < pass->measures.count - pass->counts; i++) {
-        size_t count = 0;
-        double *const sums = wi_metric_sums(pass->measures.items[i].state, &count);
-        memcpy(back ? sums : list, back ? list : sums, count * sizeof *sums);
-        list += count;
-    }
-}
-
-void wi_shards_note_metrics(wi_pass *pass) {
-    copy_sums(pass, pass->shards->metrics, false);
-}
-
-/* What each process has added since the last time is added to what all had then, in the order of ranks. */
-weft_status wi_shards_join_metrics(wi_pass *pass) {
-    wi_shards *const shards = pass->shards;
-    const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
-    double *const own = shards->metrics + numbers, *const all = own + numbers;
-    if (ranks == 1 || pass->measures.count == pass->counts) return WEFT_OK;
-    copy_sums(pass, own, false);
-    for (size_t i = 0; i < numbers; i++) own[i] -= shards->metrics[i];
-    WI_TRY(wi_group_gather_equal(shards->group, own, numbers * sizeof *own, all));
-    for (size_t r = 0; r < ranks; r++)
-        for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
-    copy_sums(pass, shards->metrics, true);
-    return WEFT_OK;
-}

@@ -132,9 +132,11 @@ static weft_tensor *first_factor(product_net *n, const test_case *c) {
     return add_input(n, 4, (const int64_t[]){WEFT_BATCH, s[1], s[2], s[3]});
 }
 
-/* The product of x and weights of its own, images with the channels last. */
+/* The product of x and weights of its own, images with the channels last. The rows of all examples are multiplied by one matrix as one product,
+ * whose epilogue takes no matrix for each example: then the weights have a matrix for each, too. */
 static weft_tensor *product_of(product_net *n, const test_case *c, weft_tensor *x) {
     const int64_t *const s = c->sizes;
+    if (c->after == ACROSS) return weft_matmul(x, add_input(n, 3, (const int64_t[]){WEFT_BATCH, s[2], s[3]}));
     if (!c->groups) return weft_matmul(x, add_input(n, 2, (const int64_t[]){s[2], s[3]}));
     const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = 1, .groups = c->groups};
     weft_tensor *const weight = add_input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, 3, 3});

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The passes that docs/architecture.md lists, in its table "The passes of a plan", are those that src/plan/plan.c calls, in that order, and
+# The passes that docs/architecture.md lists, in its table "The passes of a plan", are those that src/plan/plan.c and src/plan/fit.c call, in that order, and
 # each is defined in the folder of its row. Usage: check_passes.sh ROOT
 # test: @source@
 set -eu
@@ -10,14 +10,14 @@ rows=$(sed -n '/^## The passes of a plan/,/^## /s/^| `\(src\/plan\/[a-z]*\)` | `
 bad=0 said=
 while read -r folder function; do
     said="$said $function"
-    grep -qE "^(weft_status|void) $function\(" "$folder"/*.c || { echo "$folder does not define $function"; bad=1; }
+    grep -qE "^(weft_status|void|bool) $function\(" "$folder"/*.c || { echo "$folder does not define $function"; bad=1; }
 done <<EOF
 $rows
 EOF
 
 # Of build() and of the functions that it calls, what src/plan defines elsewhere and takes or gives one of the plan's structures.
 called=$(awk '
-/^static [a-z_ ]+\**[a-z_]+\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); body[name] = ""; own = name }
+/^static [a-z_ ]+\**[a-z_]+\(/ || /^weft_status wi_plan_fit\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); body[name] = ""; own = name }
 own { body[own] = body[own] "\n" $0 }
 /^}/ { own = "" }
 function walk(name, text, word) {
@@ -29,8 +29,8 @@ function walk(name, text, word) {
         else if (word ~ /^wi_/) print word
     }
 }
-END { walk("build") }' src/plan/plan.c |
-    grep -vxE 'wi_(plan_end_pass|verify_is_on|process_check_driver|dump_begin|forced_check|check_writers|log_line|node_print|count_micro_batches|[a-z_]*_clear|buffer_[a-z_]*|missing_bytes|changes_device|value_bytes|launches_left_out|count_layout_conversions|graph_variable_bytes|arena_[a-z]*)' |
+END { walk("build") }' src/plan/plan.c src/plan/fit.c |
+    grep -vxE 'wi_(plan_end_pass|plan_fit|verify_is_on|process_check_driver|dump_begin|forced_check|check_writers|log_line|node_print|count_micro_batches|[a-z_]*_clear|buffer_[a-z_]*|missing_bytes|changes_device|value_bytes|launches_left_out|count_layout_conversions|graph_(variable|host)_bytes|min64|bytes_to_move|schedule_unfix|arena_[a-z]*)' |
     awk '{ printf " %s", $1 }')
-[ "$called" = "$said" ] || { printf 'plan.c calls%s\ndocs/architecture.md names%s\n' "$called" "$said"; bad=1; }
+[ "$called" = "$said" ] || { printf 'plan.c and fit.c call%s\ndocs/architecture.md names%s\n' "$called" "$said"; bad=1; }
 exit $bad

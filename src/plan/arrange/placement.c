@@ -5,8 +5,6 @@
 #include "plan/arrange/loads.h"
 #include <stdlib.h>
 
-enum { ALIGNMENT = 128 };
-
 int wi_place_root(const wi_placement *m, int place, size_t *offset) {
     size_t bytes = 0;
     for (; m->places[place].alias >= 0; place = m->places[place].alias)
@@ -149,10 +147,6 @@ static void reuse_inputs(wi_placement *m, const wi_loops *loops) {
 
 static bool lives_overlap(const wi_place *a, const wi_place *b) {
     return a->keep || b->keep || (a->first <= b->last && b->first <= a->last);
-}
-
-size_t wi_aligned_bytes(size_t bytes) {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* A place in a buffer of the arena, and the range of bytes that it occupies there. */

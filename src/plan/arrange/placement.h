@@ -42,7 +42,10 @@ typedef struct wi_placement {
 /* arena: host memory for the arrays of the placement. */
 weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *placement);
 /* The bytes rounded up to the alignment of the next place. */
-size_t wi_aligned_bytes(size_t bytes);
+static inline size_t wi_aligned_bytes(size_t bytes) {
+    enum { ALIGNMENT = 128 };
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 /* Can the step write the output over the input, if no later step reads the input? */
 bool wi_may_lie_over(
     const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input);
