@@ -3,8 +3,6 @@
 #ifndef WEFT_CORE_HPP
 #define WEFT_CORE_HPP
 
-#include <weft/weft.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -16,6 +14,7 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+#include <weft/weft.h>
 
 namespace weft {
 /* A call failed. what() is the line of weft_last_error(). */

@@ -79,7 +79,8 @@ class loader : public detail::owner<loader, weft_loader> {
     /* A column of the batch, valid until `prefetch` more batches have been loaded. */
     template <class T> span<const T> column(std::size_t index) const {
         const weft_column *const of = weft_dataset_column(dataset_, index);
-        if (!of || static_cast<int>(of->dtype) != detail::dtype_of<T>) detail::fail("loader", "wrong column");
+        if (!of || static_cast<int>(of->dtype) != detail::dtype_of<T>)
+            detail::fail("loader", "there is no such column of this type");
         std::size_t size = examples_;
         for (int i = 0; i < of->rank; i++) size *= static_cast<std::size_t>(of->dims[i]);
         return {static_cast<const T *>(columns_[index]), size};
