@@ -59,6 +59,10 @@ if together 5 4 refused.safetensors; then fail "five processes share four shards
 grep -q 'gradient_shards is 4, but there are 5 processes' messages || fail "five processes: no line says why" messages
 together 2 4 stopped.safetensors stop || fail "a callback of rank 1 cannot end the run" messages
 
+# A loop of the program's own, in two processes.
+"$mpirun" --bind-to none -n 2 "$(dirname "$program")/example_distributed" >out 2>messages || fail "the example fails" messages
+[ "$(grep -c '^rank [01]: loss 0.00' out)" = 2 ] && grep -q 'the loss is below 0.01: 1' out || fail "the example prints other numbers" out
+
 # MPICH has a plug-in of its own, and exchanges the same bits.
 if command -v mpirun.mpich >/dev/null && [ -e "$(dirname "$program")/../libweft-mpich.so" ]; then
     mpirun=mpirun.mpich
