@@ -84,7 +84,7 @@ static status train(training_loop *loop) {
         draw_products(&seen, classes);
         const double began = console_seconds();
         error = plan_step(learn, values, 3);
-        seconds += timed++ ? console_seconds() - began : 0; /* the first run initialises */
+        seconds += timed++ > 0 ? console_seconds() - began : 0; /* the first run initialises */
         trace_values(values, 3);
         if (loop_every(loop, 500)) printf("step %5zu: loss %.4f\n", loop->step, (double)now);
     }
