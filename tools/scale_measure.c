@@ -55,10 +55,8 @@ static weft_status create_pool(pool **made, const bench_network *network) {
         memcpy(&numbers[i], &real, sizeof real);
         if (network->vocabulary) numbers[i] = random % (uint32_t)network->vocabulary;
     }
-    *p = (pool){.base = {.made = 1, .make = make_example, .destroy = destroy_pool},
-        .bytes = count * sizeof *numbers,
-        .numbers = (unsigned char *)numbers};
-    atomic_init(&p->base.references, 1);
+    *p = (pool){.bytes = count * sizeof *numbers, .numbers = (unsigned char *)numbers};
+    wi_source_init(&p->base, 1, make_example, destroy_pool);
     *made = p;
     return WEFT_OK;
 }

@@ -165,10 +165,7 @@ static weft_status make_source(row_source **source, wi_csv_builder **builder) {
     wi_csv_builder *const b = *builder;
     row_source *const made = wi_allocate(b->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    atomic_init(&made->base.references, 1);
-    made->base.made = SIZE_MAX;
-    made->base.make = make_example;
-    made->base.destroy = destroy_source;
+    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
     made->builder = b;
     b->options.columns = NULL;
     b->options.like = NULL;

@@ -21,6 +21,12 @@ void wi_workspace_clear(wi_workspace *workspace) {
     *workspace = (wi_workspace){.allocator = workspace->allocator};
 }
 
+void wi_source_init(
+    wi_source *source, size_t made, wi_make_example *make, void (*destroy)(wi_source *source)) {
+    *source = (wi_source){.made = made, .make = make, .destroy = destroy};
+    atomic_init(&source->references, 1);
+}
+
 wi_source *wi_source_retain(wi_source *source) {
     if (source) atomic_fetch_add(&source->references, 1);
     return source;

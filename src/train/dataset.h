@@ -38,18 +38,22 @@ typedef struct wi_batch {
 /* Makes columns of examples. A source never changes, so that any number of threads may use it at once, each with
  * a separate workspace. */
 typedef struct wi_source wi_source;
+typedef weft_status wi_make_example(
+    const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets);
 struct wi_source {
     atomic_int references;
     size_t made; /* `make` makes the columns 0 .. made - 1; SIZE_MAX: all columns */
     /* Writes the example: wi_column_bytes bytes of each made column to targets[column]. */
-    weft_status (*make)(
-        const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets);
+    wi_make_example *make;
     /* NULL, or changes the examples of a batch that `make` has made, and writes the last column of the dataset, which has
      * no data, from the labels in column 1. */
     weft_status (*finish)(const wi_source *source, const wi_batch *batch, wi_workspace *workspace);
     void (*destroy)(wi_source *source); /* called with the last release */
 };
 
+/* Sets the fields of a new source, which has one reference; made: see wi_source. */
+void wi_source_init(
+    wi_source *source, size_t made, wi_make_example *make, void (*destroy)(wi_source *source));
 wi_source *wi_source_retain(wi_source *source); /* NULL is allowed */
 void wi_source_release(wi_source *source);      /* NULL is allowed */
 

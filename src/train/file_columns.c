@@ -61,10 +61,7 @@ weft_status wi_file_columns_open(weft_dataset **dataset, weft_context *context, 
     size_t examples, const weft_column *columns, size_t count) {
     file_source *const source = wi_allocate(context->allocator, sizeof *source);
     if (!source) return WEFT_ERROR_MEMORY;
-    atomic_init(&source->base.references, 1);
-    source->base.made = SIZE_MAX;
-    source->base.make = make_example;
-    source->base.destroy = destroy_source;
+    wi_source_init(&source->base, SIZE_MAX, make_example, destroy_source);
     source->allocator = context->allocator;
     weft_status status = fill_source(source, files, columns, count);
     if (status == WEFT_OK)

@@ -162,10 +162,7 @@ static weft_status make_source(
     image_source **source, wi_image_store *store, const weft_image_options *options) {
     image_source *const made = wi_allocate(store->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    atomic_init(&made->base.references, 1);
-    made->base.made = 1 + store->other_count;
-    made->base.make = make_example;
-    made->base.destroy = destroy_source;
+    wi_source_init(&made->base, 1 + store->other_count, make_example, destroy_source);
     made->store = retain_store(store);
     weft_status status = wi_pipeline_init(&made->pipeline, options, store->channels);
     if (status == WEFT_OK) status = find_size(made);

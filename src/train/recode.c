@@ -124,11 +124,8 @@ static weft_status map_source(weft_dataset *recoded, mapping_source **source) {
     if (recoded->source != base->source) return *source = (mapping_source *)(void *)recoded->source, WEFT_OK;
     mapping_source *const made = wi_allocate(allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    atomic_init(&made->base.references, 1);
-    made->base.made = base->source->made;
-    made->base.make = make_mapped;
+    wi_source_init(&made->base, base->source->made, make_mapped, destroy_mapped);
     made->base.finish = base->source->finish ? finish_mapped : NULL;
-    made->base.destroy = destroy_mapped;
     made->dataset = base;
     made->inner = recoded->source;
     made->maps = wi_allocate_array(allocator, base->count, sizeof *made->maps);

@@ -46,10 +46,7 @@ static weft_status open_columns(
     weft_dataset **dataset, weft_context *context, wi_packed *packed, size_t examples) {
     record_source *const source = wi_allocate(context->allocator, sizeof *source);
     if (!source) return WEFT_ERROR_MEMORY;
-    atomic_init(&source->base.references, 1);
-    source->base.made = SIZE_MAX;
-    source->base.make = make_example;
-    source->base.destroy = destroy_source;
+    wi_source_init(&source->base, SIZE_MAX, make_example, destroy_source);
     source->allocator = context->allocator;
     source->packed = *packed;
     *packed = (wi_packed){0};

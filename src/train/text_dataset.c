@@ -134,10 +134,7 @@ static weft_status create_source(
     text_source **source, weft_context *context, const char *path, const weft_vocabulary *vocabulary) {
     text_source *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    atomic_init(&made->base.references, 1);
-    made->base.made = SIZE_MAX;
-    made->base.make = make_example;
-    made->base.destroy = destroy_source;
+    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
     made->allocator = context->allocator;
     made->vocabulary = weft_vocabulary_retain((weft_vocabulary *)(uintptr_t)vocabulary);
     *source = made;

@@ -46,6 +46,7 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
         note(b, true,
             (wi_bound_argument){
                 .kind = WI_ARGUMENT_OFFSET, .which = at.input, .elements = elements, .size = size});
+    /* Signed: a range that is loaded from host memory may begin behind the value, which then begins before the place. */
     set_long(b, elements + (int64_t)at.offset / (int64_t)size);
 }
 
