@@ -2,6 +2,7 @@
 #include "onnx_results.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include <math.h>
 #include <stdio.h>
@@ -71,33 +72,46 @@ weft_status onnx_inputs_check_deciding(const onnx_network *network) {
 
 /* ---- the plan ---- */
 
-/* The sizes of a plan; 1 and 0 where the network has none. */
+enum { MOST_SYMBOLS = 64 };
+
+/* The sizes of a plan, as numbers of symbols and as options take them. */
 typedef struct plan_sizes {
-    int64_t batch, length;
+    int64_t batch, values[MOST_SYMBOLS];
+    weft_named_size named[MOST_SYMBOLS];
+    size_t count, named_count;
 } plan_sizes;
 
 /* Open sizes are those of the arrays. */
-static plan_sizes sizes_of(const onnx_network *network) {
-    plan_sizes sizes = {1, 0};
-    for (size_t i = 0; i < network->input_count; i++) {
-        const onnx_input *const input = &network->inputs[i];
-        for (int d = 0; input->tensor && d < input->array.rank; d++) {
-            const int64_t dim = weft_tensor_dimension(input->tensor, d);
-            if (dim == WEFT_BATCH) sizes.batch = input->array.dims[d];
-            if (dim == WEFT_LENGTH) sizes.length = input->array.dims[d];
-        }
+static void take_sizes(plan_sizes *sizes, const onnx_input *input) {
+    const weft_graph *const graph = weft_tensor_graph(input->tensor);
+    for (int d = 0; d < input->array.rank; d++) {
+        int64_t times, rest;
+        const int64_t dim = weft_tensor_dimension(input->tensor, d);
+        const int symbol = wi_dim_symbol(graph, dim, &times, &rest);
+        if (symbol < 0 || symbol >= MOST_SYMBOLS || input->array.dims[d] <= rest) continue;
+        const int64_t value = (input->array.dims[d] - rest) / times;
+        if (symbol == WI_SYMBOL_BATCH) sizes->batch = value;
+        if (symbol == WI_SYMBOL_BATCH || sizes->values[symbol]) continue;
+        sizes->values[symbol] = value;
+        sizes->named[sizes->named_count++] = (weft_named_size){wi_symbol_name(graph, (size_t)symbol), value};
     }
+}
+
+static plan_sizes sizes_of(const onnx_network *network) {
+    plan_sizes sizes = {.batch = 1, .count = MOST_SYMBOLS};
+    for (size_t i = 0; i < network->input_count; i++)
+        if (network->inputs[i].tensor) take_sizes(&sizes, &network->inputs[i]);
     return sizes;
 }
 
 /* The shape of a tensor in a plan. */
 static int read_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *tensor, const plan_sizes *sizes) {
-    const int64_t symbol = weft_tensor_graph(tensor)->length_symbol;
-    const int64_t length = symbol == WI_BATCH_SYMBOL ? sizes->batch : sizes->length;
+    const wi_given given = {sizes->values, sizes->count, 0, sizes->batch};
     const int rank = weft_tensor_rank(tensor);
     for (int d = 0; d < rank; d++) {
-        const int64_t dim = weft_tensor_dimension(tensor, d),
-                      known = symbol ? wi_at_length(dim, symbol, length) : dim;
+        int missing;
+        const int64_t known =
+            wi_dim_at(weft_tensor_graph(tensor), weft_tensor_dimension(tensor, d), &given, &missing);
         dims[d] = known < 0 ? -known * sizes->batch : known;
     }
     return rank;
@@ -151,8 +165,8 @@ static weft_status add_values(onnx_results *r, const onnx_network *network, cons
 
 weft_status onnx_results_open(onnx_results *r, const onnx_network *network) {
     const plan_sizes sizes = sizes_of(network);
-    const weft_plan_options options = {
-        WEFT_PLAN_OPTIONS_INIT, .batch = sizes.batch, .length = sizes.length, .inference = true};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = sizes.batch, .sizes = sizes.named,
+        .size_count = sizes.named_count, .inference = true};
     *r = (onnx_results){.count = weft_onnx_output_count(network->model)};
     weft_tensor **const tensors = wi_allocate_array(NULL, r->count + 1, sizeof *tensors);
     r->all = wi_allocate_array(NULL, r->count + 1, sizeof *r->all);

@@ -2,6 +2,7 @@
 #include "file_network.h"
 #include "base/platform.h"
 #include "base/status.h"
+#include "graph/shape.h"
 #include <string.h>
 
 bool file_network_is_path(const char *name) {
@@ -39,7 +40,7 @@ static weft_status count_numbers(int64_t *count, const bench_model *model, const
     *count = 1;
     for (int axis = 0; axis < weft_tensor_rank(input); axis++) {
         const int64_t size = weft_tensor_dimension(input, axis);
-        if (size >= WEFT_LENGTH)
+        if (wi_is_symbolic(size))
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
                 "%s: the input '%s' has an open dimension that is not the batch: export the network with a "
                 "fixed size",

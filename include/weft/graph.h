@@ -48,13 +48,22 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
  * for a fixed batch size, as a network whose batch is a number. */
 #define WEFT_BATCH ((int64_t)-1)
 /* A second dimension whose size is not part of the network: the length of sequences, which weft_plan_options.length
- * sets. WEFT_LENGTH is a number that stands for the length, and programs can calculate with it: WEFT_LENGTH * 2 + 1.
- * Inputs, weft_arange, slices, padding and filled tensors take such sizes; parameters and states do not. Messages print
- * (batch, length, 64). Arguments that are not sizes (a margin, a rate, a stride, a number of epochs) accept neither
- * these numbers nor the one that stands for a sliced batch axis: WEFT_ERROR_ARGUMENT. A tensor that depends on the
- * length cannot have other dimensions above WEFT_LENGTH / 4 (WEFT_ERROR_SHAPE), and a graph with WEFT_LENGTH cannot
- * have a dimension batch + n (WEFT_ERROR_UNSUPPORTED). */
-#define WEFT_LENGTH INT64_C(120748753)
+ * sets. WEFT_LENGTH is a number that stands for the length, and programs can calculate with it: WEFT_LENGTH * 2 + 1,
+ * with a factor below 2^20 and a rest below 2^20. Inputs, weft_arange, slices, padding and filled tensors take such
+ * sizes; parameters and states do not. Messages print (batch, length, 64), and what ops make of it:
+ * floor((length + 1)/2). Arguments that are not sizes (a margin, a rate, a stride, a number of epochs) accept
+ * neither these numbers nor the one that stands for a sliced batch axis: WEFT_ERROR_ARGUMENT. */
+#define WEFT_LENGTH (INT64_C(1050509) << 21)
+/* The size of a name, which each plan sets by weft_plan_options.sizes: a free dimension as WEFT_LENGTH is one, with
+ * which programs can calculate in the same way. The same name gives the same size in a graph; "batch" and "length" are
+ * WEFT_BATCH and WEFT_LENGTH. For a sum or a product of two such sizes use what ops give: weft_concat, weft_flatten_axes,
+ * weft_tensor_dimension. 0, with an error of the graph: the name is NULL, empty or longer than 63 bytes. */
+WEFT_API int64_t weft_symbol(weft_graph *graph, const char *name);
+/* The value of a size, by its name. */
+typedef struct weft_named_size {
+    const char *name;
+    int64_t size;
+} weft_named_size;
 /* Ends a list of dimensions or axes; the macros append it. */
 #define WEFT_END INT64_MIN
 
@@ -70,6 +79,9 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
     (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {                     \
         __VA_ARGS__                                                                                          \
     }
+#define WEFT_SIZES(...)                                                                                      \
+    (const weft_named_size[]){__VA_ARGS__},                                                                  \
+        sizeof((const weft_named_size[]){__VA_ARGS__}) / sizeof(weft_named_size)
 #define WEFT_WITH(of, ...)                                                                                   \
     (&(const weft_##of##_options){.struct_size = sizeof(weft_##of##_options), __VA_ARGS__})
 /* In C, layers and pools take the fields of their options as named arguments, in any order, after the other arguments.

@@ -18,11 +18,9 @@ extern "C" {
 /* A network that was loaded into a graph. */
 typedef struct weft_onnx_model weft_onnx_model;
 
-/* The size of a dimension that the file leaves open. */
-typedef struct weft_onnx_size {
-    const char *name; /* the dimension's name in the file, "batch_size"; or an input and an axis, "image:2" */
-    int64_t size;     /* 1 or more, WEFT_BATCH or WEFT_LENGTH */
-} weft_onnx_size;
+/* The size of a dimension that the file leaves open: the dimension's name in the file, "batch_size", or an input and an
+ * axis, "image:2"; and 1 or more, WEFT_BATCH, WEFT_LENGTH or a size of weft_symbol. */
+typedef weft_named_size weft_onnx_size;
 
 /* The value of an input that is known when the network is loaded, such as a shape or a sampling rate. The input then is
  * a constant. */
@@ -37,8 +35,8 @@ typedef struct weft_onnx_value {
 typedef struct weft_onnx_options {
     size_t struct_size;
     /* Sizes of open dimensions. An open dimension that is not listed is WEFT_BATCH if it is the first axis of an input
-     * (and so are all dimensions of its name), otherwise WEFT_LENGTH. If several such dimensions have different names,
-     * the error lists them. */
+     * (and so are all dimensions of its name). The others are WEFT_LENGTH if all have one name, otherwise weft_symbol of
+     * their names, for which plans get values by weft_plan_options.sizes. */
     const weft_onnx_size *sizes;
     size_t size_count;
     const weft_onnx_value *values;

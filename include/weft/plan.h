@@ -36,6 +36,11 @@ typedef struct weft_plan_options {
     /* The value of WEFT_LENGTH in this plan, 1 or more; default 0: no length, which is an error if an output depends on
      * WEFT_LENGTH. */
     int64_t length;
+    /* The values of sizes of weft_symbol in this plan, by name, 1 to 2^31 - 1; default: none. In C:
+     * .sizes = WEFT_SIZES({"height", 480}, {"width", 640}). A name of which the graph has no symbol is an error, and so
+     * is a size that an output depends on and that has no value. "length" is WEFT_LENGTH. */
+    const weft_named_size *sizes;
+    size_t size_count;
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 

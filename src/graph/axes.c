@@ -6,7 +6,7 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     if (index >= 0 && index < x->shape.rank) return (int)index;
     char text[WI_SHAPE_TEXT];
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
-        wi_shape_print(&x->shape, text));
+        wi_shape_print(x->graph, &x->shape, text));
     return -1;
 }
 
@@ -18,7 +18,7 @@ bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uin
         if (axis < 0) return false;
         if (*mask >> axis & 1) {
             wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is given twice; name each axis once",
-                op, axis, wi_shape_print(&x->shape, text));
+                op, axis, wi_shape_print(x->graph, &x->shape, text));
             return false;
         }
         *mask |= 1u << axis;
@@ -26,13 +26,13 @@ bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uin
     return true;
 }
 
-bool wi_axis_has_length(const weft_tensor *x, int axis) {
-    return x->has_length && wi_has_length(x->shape.dims[axis], x->graph->length_symbol);
+bool wi_axis_is_symbolic(const weft_tensor *x, int axis) {
+    return wi_is_symbolic(x->shape.dims[axis]);
 }
 
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
     const wi_shape counted = wi_shape_without(&x->shape, ~axes);
-    wi_shape_count(&counted, coefficient, power);
+    wi_shape_count(x->graph, &counted, coefficient, power);
 }
 
 weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes) {
@@ -40,7 +40,7 @@ weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes
     int power;
     if (!x) return NULL;
     wi_axes_count(x, axes, &count, &power);
-    return wi_constant_share(x, dtype, count, power);
+    return wi_constant_share(x->graph, dtype, count, power);
 }
 
 weft_tensor *weft_size(weft_tensor *x, int axis) {
@@ -48,7 +48,8 @@ weft_tensor *weft_size(weft_tensor *x, int axis) {
     const int index = wi_inputs_graph("size", &x, 1) ? wi_axis_index(x, "size", axis) : -1;
     if (index < 0) return NULL;
     const int64_t size = x->shape.dims[index];
-    if (wi_magnitude(size) <= INT32_MAX) return wi_constant_count(x, WEFT_I32, wi_magnitude(size), size < 0);
+    if (wi_is_symbolic(size) || wi_magnitude(size) <= INT32_MAX)
+        return wi_constant_count(x->graph, WEFT_I32, wi_magnitude(size), size < 0);
     return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d of %s does not fit into an i32", axis,
-        wi_shape_print(&x->shape, text));
+        wi_shape_print(x->graph, &x->shape, text));
 }

@@ -27,8 +27,9 @@ static weft_status check_pair(const weft_tensor *to, const weft_tensor *from) {
     if (to->dtype != from->dtype || !wi_shape_equal(&to->shape, &from->shape))
         WI_FAIL(WEFT_ERROR_SHAPE,
             "weft_tensor_copy: '%s' is %s %s, but '%s' is %s %s; dtype and shape must be equal",
-            weft_tensor_name(to), weft_dtype_name(to->dtype), wi_shape_print(&to->shape, text_to),
-            weft_tensor_name(from), weft_dtype_name(from->dtype), wi_shape_print(&from->shape, text_from));
+            weft_tensor_name(to), weft_dtype_name(to->dtype), wi_shape_print(to->graph, &to->shape, text_to),
+            weft_tensor_name(from), weft_dtype_name(from->dtype),
+            wi_shape_print(from->graph, &from->shape, text_from));
     return WEFT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Graphs: creation and release, precision, attachments (contract in weft_graph.h). */
 #include "cl/context.h"
 #include "graph/block_copies.h"
+#include "graph/sizes.h"
 #include "graph/variable_names.h"
 #include "graph/weft_graph.h"
 #include <string.h>
@@ -24,6 +25,7 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->known);
     for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
     wi_variable_names_clear(graph);
+    wi_sizes_clear(graph);
     wi_arena_clear(&graph->arena);
     wi_release(allocator, graph);
 }
@@ -35,7 +37,8 @@ static weft_status graph_make(weft_graph **out, weft_context *context) {
     graph->references = 1;
     wi_arena_init(&graph->arena, context->allocator);
     size_t parameters;
-    const weft_status status = wi_graph_add_block(graph, 0, 0, &parameters);
+    weft_status status = wi_sizes_begin(graph);
+    if (status == WEFT_OK) status = wi_graph_add_block(graph, 0, 0, &parameters);
     if (status != WEFT_OK) {
         graph_destroy(graph);
         return status;

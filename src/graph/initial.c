@@ -6,7 +6,7 @@
 #include "base/philox.h"
 #include "base/portable_math.h"
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include <stdio.h>
 #include <string.h>
 

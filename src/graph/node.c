@@ -1,6 +1,6 @@
 /* Nodes, which are unique: equal ones are created once (contract in node.h). */
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@ typedef struct wanted {
     weft_dtype dtype;
     const wi_shape *shape;
     const wi_attributes *attributes; /* NULL: none */
+    wi_size_flags sizes;
 } wanted;
 
 static uint32_t hash_of(const wanted *w) {
@@ -77,13 +78,13 @@ static weft_status grow_known(weft_graph *graph) {
 }
 
 /* False: the node is not valid, and the error is recorded. */
-static bool check_node(weft_graph *graph, const wanted *w, bool *has_length) {
-    if (wi_shape_check(w->shape, w->op->name) != WEFT_OK)
+static bool check_node(weft_graph *graph, const wanted *w) {
+    if (wi_shape_check(graph, w->shape, w->op->name) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
     if (w->dtype == WEFT_F64 && !wi_context_device(graph->context)->caps.fp64)
         return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED, "%s: f64 needs cl_khr_fp64, which '%s' lacks",
             w->op->name, wi_context_device(graph->context)->info.name);
-    return wi_length_of_node(graph, w->op, w->inputs, w->count, w->shape, w->attributes, has_length);
+    return true;
 }
 
 static size_t whole_words(size_t bytes) {
@@ -106,8 +107,7 @@ wi_lowered *wi_lowered_of(weft_tensor *composite) {
 
 static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
     const bool lowers = w->op->kind == WI_COMPOSITE;
-    bool has_length;
-    if (!check_node(graph, w, &has_length)) return NULL;
+    if (!check_node(graph, w)) return NULL;
     weft_tensor *const node =
         wi_arena_take(&graph->arena, lowered_at(w->op, w->count) + (lowers ? sizeof(wi_lowered) : 0));
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
@@ -116,8 +116,9 @@ static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
     node->id = graph->node_count++;
     node->input_count = w->count;
     node->dtype = w->dtype;
-    node->has_length = has_length & 1;
-    node->origin = wi_origin_now(graph) & INT32_MAX;
+    node->is_symbolic = w->sizes.symbolic & 1;
+    node->cuts_batch = w->sizes.cuts_batch & 1;
+    node->origin = wi_origin_now(graph) & ((1 << 30) - 1);
     node->shape = *w->shape;
     if (w->count > 0) memcpy(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs);
     void *const attributes = (char *)node + attributes_at(w->count);
@@ -141,14 +142,6 @@ static weft_tensor *node_of_table(weft_graph *graph, const wanted *w) {
     return node;
 }
 
-/* In a graph whose length is the batch, multiples of the symbol become the usual multiples of the batch. */
-static wi_shape whole_multiples(const weft_graph *graph, const wi_shape *shape) {
-    wi_shape whole = *shape;
-    for (int i = 0; graph->length_symbol == WI_BATCH_SYMBOL && i < whole.rank; i++)
-        whole.dims[i] = wi_without_symbol(whole.dims[i]);
-    return whole;
-}
-
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     if (graph->status != WEFT_OK) return NULL;
@@ -156,8 +149,11 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
         return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
             "%s: a node %s attributes, but its op declares the opposite", op->name,
             attributes ? "has" : "lacks");
-    const wi_shape whole = whole_multiples(graph, shape);
-    const wanted w = {op, inputs, count, dtype, &whole, attributes};
+    wi_shape own_shape = *shape;
+    wi_attributes own;
+    if (op->dimensions && attributes) memcpy(&own, attributes, op->attribute_bytes);
+    wanted w = {op, inputs, count, dtype, &own_shape, op->dimensions && attributes ? &own : attributes, {0}};
+    if (!wi_sizes_of_node(graph, op, inputs, count, &own_shape, &own, &w.sizes)) return NULL;
     weft_tensor *const youngest = youngest_of(&w);
     bool full = true;
     weft_tensor *const known = youngest ? find_reader(youngest, &w, &full) : NULL;
@@ -211,7 +207,8 @@ const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]) {
     char shape[WI_SHAPE_TEXT], origin[WI_ORIGIN_TEXT];
     const char *const name = weft_tensor_name(node), *const quote = *name ? "'" : "";
     snprintf(text, WI_NODE_TEXT, "%s %s%.128s%s%s%s%s", node->op->name, quote, name, quote, *name ? " " : "",
-        wi_shape_print(&node->shape, shape), wi_origin_print(node->graph, node->origin, told(node), origin));
+        wi_shape_print(node->graph, &node->shape, shape),
+        wi_origin_print(node->graph, node->origin, told(node), origin));
     return text;
 }
 

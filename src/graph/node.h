@@ -30,8 +30,9 @@ struct weft_tensor {
     int input_count;
     weft_dtype dtype;
     uint32_t
-        has_length : 1;   /* it, or a node that it depends on, has a size with the length (graph/length.h) */
-    uint32_t origin : 31; /* the call that created it (graph/origin.h); 0: not known */
+        is_symbolic : 1; /* it, or a node that it depends on, has a size that plans choose (graph/sizes.h) */
+    uint32_t cuts_batch : 1; /* such a size contains the batch */
+    uint32_t origin : 30;    /* the call that created it (graph/origin.h); 0: not known */
     wi_rewritten rewritten;
     weft_tensor *readers;     /* a list of some nodes whose youngest input is this node, the latest first */
     weft_tensor *next_reader; /* the next in such a list */
@@ -42,7 +43,7 @@ struct weft_tensor {
     weft_tensor *inputs[]; /* followed by the attributes, and by the wi_lowered of a composite */
 };
 
-/* Creating a plan at a new length creates thousands of nodes, and most of this time is spent on the memory of nodes. */
+/* Creating a plan of new sizes creates thousands of nodes, and most of this time is spent on the memory of nodes. */
 _Static_assert(
     sizeof(void *) != 8 || sizeof(weft_tensor) == 160, "a node has no padding that could be saved");
 
@@ -88,8 +89,8 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
 /* The axes of a list that WEFT_END or NULL ends, as a bit for each. False: an axis does not exist or is given twice, and the error is
  * recorded. */
 bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask);
-/* Has the size of the axis the length? For constructors that need to know the size. */
-bool wi_axis_has_length(const weft_tensor *x, int axis);
+/* Is the size of the axis a handle (sizes.h)? For constructors that need to know the size. */
+bool wi_axis_is_symbolic(const weft_tensor *x, int axis);
 /* The number of elements of the axes (a bit for each) is coefficient × batch^power. */
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* 1 / the number of elements of the axes. */
@@ -100,10 +101,10 @@ extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_
     wi_op_scalar, wi_op_coordinate;
 /* value × batch^power, of rank 0. */
 weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power);
-/* Constants that depend on the length: a number of elements of x, count × batch^power as from wi_shape_count (0 if the count is
+/* Constants that may be symbolic: a number of elements of x, count × batch^power as from wi_shape_count (0 if the count is
  * negative), and 1 / this number. */
-weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
-weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
+weft_tensor *wi_constant_count(weft_graph *graph, weft_dtype dtype, int64_t count, int power);
+weft_tensor *wi_constant_share(weft_graph *graph, weft_dtype dtype, int64_t count, int power);
 /* The index along an axis of the shape, as i32. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 /* Is every element of x, through views, the constant value × batch^power? */

@@ -186,16 +186,16 @@ static void leave(wi_rewrite *rewrite, weft_tensor *made) {
     set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
 }
 
-/* Creates the node at the plan's length. If the node is an input of the graph, records the pair of both nodes, because
+/* Creates the node at the plan's sizes. If the node is an input of the graph, records the pair of both nodes, because
  * the caller refers to the original one. */
-static weft_status give_length(
+static weft_status give_sizes(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
-    WI_TRY(wi_length_make(y, inputs, &rewrite->given, made));
+    WI_TRY(wi_make_at_sizes(y, inputs, &rewrite->given, made));
     note_of(rewrite, *made)->kept |= wi_rewrite_is_kept(rewrite, y);
     if (y->op != &wi_op_input) return WEFT_OK;
     WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->inputs, &rewrite->input_capacity,
         rewrite->input_count + 1, sizeof *rewrite->inputs));
-    rewrite->inputs[rewrite->input_count++] = (wi_length_input){y, *made};
+    rewrite->inputs[rewrite->input_count++] = (wi_size_input){y, *made};
     return WEFT_OK;
 }
 
@@ -206,7 +206,7 @@ static weft_status replace(
     *done = false;
     WI_TRY(recognise(rewrite, y, made));
     if (*made) return WEFT_OK;
-    if (wi_length_follows(y, inputs, &rewrite->given)) return give_length(rewrite, y, inputs, made);
+    if (wi_sizes_follow(y, inputs, &rewrite->given)) return give_sizes(rewrite, y, inputs, made);
     *made = wi_rewrite_apply(rewrite, y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
     if (*made) return WEFT_OK;

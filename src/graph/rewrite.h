@@ -14,7 +14,7 @@
 #ifndef WI_REWRITE_H
 #define WI_REWRITE_H
 
-#include "graph/length.h"
+#include "graph/sizes.h"
 
 typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
@@ -70,7 +70,7 @@ struct wi_rewrite {
     size_t drawn_count;
     wi_rewrite_count *counts;
     size_t count_count, count_capacity;
-    wi_length_input *inputs;
+    wi_size_input *inputs;
     size_t input_count, input_capacity;
 };
 

@@ -1,6 +1,6 @@
 /* Scalars: numbers that the host computes before each run. */
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include <math.h>
 

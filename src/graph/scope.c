@@ -119,7 +119,8 @@ static weft_tensor *refuse(
         "%s '%s': the graph already has a %s of this name with %s %s, which cannot be shared as %s %s: use "
         "another name, or the same dtype and shape",
         what, weft_tensor_name(known), known->op->name, weft_dtype_name(known->dtype),
-        wi_shape_print(&known->shape, text_known), weft_dtype_name(dtype), wi_shape_print(shape, text));
+        wi_shape_print(known->graph, &known->shape, text_known), weft_dtype_name(dtype),
+        wi_shape_print(known->graph, shape, text));
 }
 
 weft_tensor *wi_scope_find(

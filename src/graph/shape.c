@@ -1,5 +1,7 @@
 /* Shapes and layouts (contract in shape.h). */
-#include "graph/shape.h"
+#include "graph/sizes.h"
+#include "graph/weft_graph.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,113 +18,76 @@ int64_t wi_magnitude(int64_t dim) {
     return dim == INT64_MIN ? INT64_MAX : -dim;
 }
 
-/* ---- the length ---- */
+/* ---- text ---- */
 
-int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest) {
-    const bool up = n % symbol > symbol / 2;
-    *rest = n % symbol - (up ? symbol : 0);
-    return n / symbol + up;
+static void append(char *text, size_t capacity, size_t *used, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int wrote = vsnprintf(text + *used, capacity - *used, format, arguments);
+    va_end(arguments);
+    if (wrote > 0) *used += (size_t)wrote;
+    if (*used >= capacity) *used = capacity - 1;
 }
 
-bool wi_has_length(int64_t dim, int64_t symbol) {
-    const int64_t n = wi_magnitude(dim);
-    if (symbol == 0 || n <= symbol / 2) return false; /* avoids the division for nearly all numbers */
-    int64_t rest, times = wi_length_times(n, symbol, &rest);
-    bool has = true;
-    while (has && times > 0) {
-        has = rest <= WI_LENGTH_REST && rest >= -WI_LENGTH_REST;
-        times = wi_length_times(times, symbol, &rest);
+static void print_polynomial(
+    const weft_graph *graph, const wi_polynomial *p, char *text, size_t capacity, size_t *used);
+
+static void print_factor(
+    const weft_graph *graph, uint16_t factor, char *text, size_t capacity, size_t *used) {
+    const wi_size_entry *const entry = &graph->sizes.of[factor];
+    const bool sum = entry->of.count > 1 || entry->of.rest != 0 || entry->of.terms[0].times != 1;
+    if (entry->name) {
+        append(text, capacity, used, "%s", entry->name);
+        return;
     }
-    return has && rest <= WI_LENGTH_REST;
+    append(text, capacity, used, sum ? "floor((" : "floor(");
+    print_polynomial(graph, &entry->of, text, capacity, used);
+    append(text, capacity, used, sum ? ")/%lld)" : "/%lld)", (long long)entry->divisor);
 }
 
-bool wi_shape_has_length(const wi_shape *shape, int64_t symbol) {
-    for (int i = 0; i < shape->rank; i++)
-        if (wi_has_length(shape->dims[i], symbol)) return true;
-    return false;
+static void print_polynomial(
+    const weft_graph *graph, const wi_polynomial *p, char *text, size_t capacity, size_t *used) {
+    for (int i = 0; i < p->count; i++) {
+        const wi_term *const term = &p->terms[i];
+        const int64_t times = term->times < 0 ? -term->times : term->times;
+        if (i > 0 || term->times < 0)
+            append(text, capacity, used, i == 0 ? "-" : term->times < 0 ? " - " : " + ");
+        if (times != 1) append(text, capacity, used, "%lld*", (long long)times);
+        for (int k = 0; k < WI_MOST_FACTORS && term->factors[k] != WI_NO_FACTOR; k++) {
+            if (k > 0) append(text, capacity, used, "*");
+            print_factor(graph, term->factors[k], text, capacity, used);
+        }
+    }
+    if (p->count == 0)
+        append(text, capacity, used, "%lld", (long long)p->rest);
+    else if (p->rest != 0)
+        append(text, capacity, used, p->rest < 0 ? " - %lld" : " + %lld", (long long)wi_magnitude(p->rest));
 }
 
-/* The product, or INT64_MAX if it is larger. */
-static int64_t times_length(int64_t size, int64_t length) {
-    return size > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : size * length;
+/* The size as text, such as "2*length + 3"; `sum`: in parentheses if it is a sum. */
+static void print_size(
+    const weft_graph *graph, int64_t n, bool sum, char *text, size_t capacity, size_t *used) {
+    wi_polynomial p;
+    if (!wi_is_symbolic(n) || !graph || !wi_polynomial_of(graph, n, false, &p)) {
+        append(text, capacity, used, n == INT64_MAX ? "?" : "%lld", (long long)n);
+        return;
+    }
+    sum = sum && (p.count > 1 || p.rest != 0);
+    append(text, capacity, used, sum ? "(" : "");
+    print_polynomial(graph, &p, text, capacity, used);
+    append(text, capacity, used, sum ? ")" : "");
 }
 
-/* Evaluates the polynomial n in the symbol at the length, by Horner's rule. */
-static int64_t evaluate(int64_t n, int64_t symbol, int64_t length) {
-    int64_t rest;
-    const int64_t times = wi_length_times(n, symbol, &rest);
-    if (times == 0) return n;
-    const int64_t more = times_length(evaluate(times, symbol, length), length);
-    return more == INT64_MAX ? more : more + rest;
-}
-
-int64_t wi_at_length(int64_t dim, int64_t symbol, int64_t length) {
-    const bool has = wi_has_length(dim, symbol);
-    const int64_t n = wi_magnitude(dim), size = has ? evaluate(n, symbol, length) : n;
-    if (dim >= 0) return size;
-    if (size <= 0) return 0;
-    return symbol == WI_BATCH_SYMBOL ? times_length(size, length) : -size;
-}
-
-int64_t wi_without_symbol(int64_t dim) {
-    return dim > 0 && dim % WI_BATCH_SYMBOL == 0 ? -(dim / WI_BATCH_SYMBOL) : dim;
-}
-
-/* The symbol of which n is taken to be a multiple: that of the batch or WEFT_LENGTH, whichever leaves the smaller
- * rest. */
-static int64_t symbol_of(int64_t n) {
-    int64_t rest, rest_of_batch;
-    if (!wi_has_length(n, WI_BATCH_SYMBOL)) return WEFT_LENGTH;
-    if (!wi_has_length(n, WEFT_LENGTH)) return WI_BATCH_SYMBOL;
-    wi_length_times(n, WEFT_LENGTH, &rest);
-    wi_length_times(n, WI_BATCH_SYMBOL, &rest_of_batch);
-    return wi_magnitude(rest) <= wi_magnitude(rest_of_batch) ? WEFT_LENGTH : WI_BATCH_SYMBOL;
-}
-
-enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
-
-/* Writes n as text, such as "2*length + 3". If n contains the square of the length, the text leaves out the term that
- * is linear in the length. */
-static void print_number(char text[NUMBER_TEXT], int64_t n) {
-    int64_t rest;
-    const int64_t symbol = symbol_of(n), times = wi_length_times(n, symbol, &rest);
-    const bool of_batch = symbol == WI_BATCH_SYMBOL, squared = wi_has_length(times, symbol);
-    const char *const powers =
-        squared ? (of_batch ? "batch*batch" : "length*length") : (of_batch ? "batch" : "length");
-    const int64_t many = squared ? wi_length_times(times, symbol, &(int64_t){0}) : times;
-    if (!wi_has_length(n, symbol))
-        snprintf(text, NUMBER_TEXT, "%lld", (long long)n);
-    else if (rest == 0 && many == 1)
-        snprintf(text, NUMBER_TEXT, "%s", powers);
-    else if (rest == 0)
-        snprintf(text, NUMBER_TEXT, "%lld*%s", (long long)many, powers);
-    else if (many == 1)
-        snprintf(text, NUMBER_TEXT, "%s %c %d", powers, rest < 0 ? '-' : '+', (int)(rest < 0 ? -rest : rest));
-    else
-        snprintf(text, NUMBER_TEXT, "%lld*%s %c %d", (long long)many, powers, rest < 0 ? '-' : '+',
-            (int)(rest < 0 ? -rest : rest));
-}
-
-static void print_dim(char text[DIM_TEXT], int64_t dim) {
-    char number[NUMBER_TEXT];
-    print_number(number, wi_magnitude(dim));
-    if (dim >= 0)
-        snprintf(text, DIM_TEXT, "%s", number);
-    else if (dim == WEFT_BATCH)
-        snprintf(text, DIM_TEXT, "batch");
-    else
-        snprintf(text, DIM_TEXT, strchr(number, ' ') ? "(%s)*batch" : "%s*batch", number);
-}
-
-const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
-    size_t length = 1;
-    text[0] = '(';
+const char *wi_shape_print(const weft_graph *graph, const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
+    size_t used = 0;
+    text[0] = '\0';
     for (int i = 0; i < shape->rank; i++) {
-        char one[DIM_TEXT];
-        print_dim(one, shape->dims[i]);
-        length += (size_t)snprintf(text + length, WI_SHAPE_TEXT - length, i ? ", %s" : "%s", one);
+        const int64_t dim = shape->dims[i];
+        append(text, WI_SHAPE_TEXT, &used, i ? ", " : "(");
+        if (dim != WEFT_BATCH) print_size(graph, wi_magnitude(dim), dim < 0, text, WI_SHAPE_TEXT, &used);
+        if (dim < 0) append(text, WI_SHAPE_TEXT, &used, dim == WEFT_BATCH ? "batch" : "*batch");
     }
-    snprintf(text + length, WI_SHAPE_TEXT - length, ")");
+    append(text, WI_SHAPE_TEXT, &used, shape->rank ? ")" : "()");
     return text;
 }
 
@@ -152,12 +117,19 @@ bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result) 
     return true;
 }
 
-void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
+static int64_t saturating_product(int64_t a, int64_t b) {
+    return b && a > INT64_MAX / b ? INT64_MAX : a * b;
+}
+
+void wi_shape_count(weft_graph *graph, const wi_shape *shape, int64_t *coefficient, int *power) {
+    bool symbolic = false;
     *coefficient = 1;
     *power = 0;
     for (int i = 0; i < shape->rank; i++) {
         const int64_t size = wi_magnitude(shape->dims[i]);
-        *coefficient = size && *coefficient > INT64_MAX / size ? INT64_MAX : *coefficient * size;
+        symbolic = symbolic || wi_is_symbolic(size);
+        *coefficient = symbolic ? wi_counted(graph, wi_dim_multiply(graph, *coefficient, size))
+                                : saturating_product(*coefficient, size);
         *power += shape->dims[i] < 0;
     }
 }
@@ -166,13 +138,13 @@ static const double MOST_ELEMENTS = (double)(INT64_C(1) << 40);
 /* Numbers of elements at the general batch, and of their bytes, must fit into 64-bit integers. */
 static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
-/* The dimension at length 1, but at least 1. A plan checks the dimension at the length of the plan. */
-static int64_t least_size(int64_t dim) {
-    const int64_t n = wi_magnitude(dim), size = wi_at_length(n, symbol_of(n), 1);
-    return size > 0 ? size : 1;
+/* The least size, but at least 1. A plan checks the size that it has. */
+static int64_t least_size(const weft_graph *graph, int64_t dim) {
+    const int64_t least = wi_dim_least(graph, wi_magnitude(dim));
+    return least > 0 ? least : 1;
 }
 
-weft_status wi_shape_check(const wi_shape *shape, const char *what) {
+weft_status wi_shape_check(const weft_graph *graph, const wi_shape *shape, const char *what) {
     char text[WI_SHAPE_TEXT];
     if (shape->rank < 0 || shape->rank > WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d", what, shape->rank, WEFT_MAX_RANK);
@@ -180,17 +152,18 @@ weft_status wi_shape_check(const wi_shape *shape, const char *what) {
     double general = 1.0;
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dims[i] == 0)
-            WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
-        const int64_t size = least_size(shape->dims[i]);
+            WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i,
+                wi_shape_print(graph, shape, text));
+        const int64_t size = least_size(graph, shape->dims[i]);
         general *= (double)size * (shape->dims[i] < 0 ? (double)WI_GENERAL_BATCH : 1.0);
         if ((double)count * (double)size > MOST_ELEMENTS)
-            WI_FAIL(
-                WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what, wi_shape_print(shape, text));
+            WI_FAIL(WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what,
+                wi_shape_print(graph, shape, text));
         count *= size;
     }
     if (general > MOST_GENERAL)
         WI_FAIL(WEFT_ERROR_SHAPE, "%s: %s has more than 2^60 elements at a batch of %d", what,
-            wi_shape_print(shape, text), WI_GENERAL_BATCH);
+            wi_shape_print(graph, shape, text), WI_GENERAL_BATCH);
     return WEFT_OK;
 }
 

@@ -2,8 +2,8 @@
 #include "cl/buffer.h"
 #include "cl/context.h"
 #include "graph/initial.h"
-#include "graph/length.h"
 #include "graph/scope.h"
+#include "graph/sizes.h"
 #include "graph/variable_names.h"
 #include <math.h>
 #include <string.h>
@@ -151,10 +151,10 @@ static weft_status reserve_parameter(
     return WEFT_OK;
 }
 
-static size_t bytes_of(const wi_shape *shape, weft_dtype dtype) {
+static size_t bytes_of(weft_graph *graph, const wi_shape *shape, weft_dtype dtype) {
     int64_t count;
     int power;
-    wi_shape_count(shape, &count, &power);
+    wi_shape_count(graph, shape, &count, &power);
     return (size_t)count * weft_dtype_size(dtype);
 }
 
@@ -169,16 +169,18 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     if (has_batch(shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
             op->name, name ? name : "");
-    if (wi_shape_has_length(shape, graph->length_symbol))
+    bool symbolic = false;
+    for (int i = 0; i < shape->rank; i++) symbolic = symbolic || wi_is_symbolic(shape->dims[i]);
+    if (symbolic)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s '%s': its shape %s cannot depend on %s; give it the largest size that occurs and use a "
-            "weft_slice of it",
-            op->name, name ? name : "", wi_shape_print(shape, text), wi_length_word(graph));
-    const size_t bytes = bytes_of(shape, dtype);
+            "%s '%s': its shape %s cannot depend on a size that plans choose; give it the largest size that "
+            "occurs and use a weft_slice of it",
+            op->name, name ? name : "", wi_shape_print(graph, shape, text));
+    const size_t bytes = bytes_of(graph, shape, dtype);
     if (piece && bytes / piece >= MOST_PIECES)
         return wi_graph_fail(graph, WEFT_ERROR_MEMORY,
             "%s '%s': its shape %s takes %zu bytes, more than %d buffers of the device have", op->name,
-            name ? name : "", wi_shape_print(shape, text), bytes, MOST_PIECES);
+            name ? name : "", wi_shape_print(graph, shape, text), bytes, MOST_PIECES);
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
@@ -228,7 +230,7 @@ static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char 
             op->name, full);
     weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
     if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
-    const size_t piece = has_batch(shape) ? 0 : piece_of(graph, shape, bytes_of(shape, dtype));
+    const size_t piece = has_batch(shape) ? 0 : piece_of(graph, shape, bytes_of(graph, shape, dtype));
     return set_initialiser(make_variable(graph, op, full, dtype, shape, piece), initialiser);
 }
 
@@ -327,7 +329,7 @@ static weft_tensor *build_array(
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is not a dtype", (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "array: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
-    const size_t piece = has_batch(&shape) ? 0 : piece_of(graph, &shape, bytes_of(&shape, dtype));
+    const size_t piece = has_batch(&shape) ? 0 : piece_of(graph, &shape, bytes_of(graph, &shape, dtype));
     weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, piece);
     if (!tensor) return NULL;
     wi_variable *variable = tensor->variable;
@@ -357,20 +359,18 @@ static weft_tensor *constant_of_count(weft_graph *graph, weft_dtype dtype, const
         count->inverse ? -count->batch_power : count->batch_power);
 }
 
-static weft_tensor *count_of(const weft_tensor *x, weft_dtype dtype, const wi_count_attributes *count) {
+static weft_tensor *count_of(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count) {
     const wi_shape shape = {.rank = 0};
-    const bool is_ordinary =
-        count->count <= WI_LENGTH_ORDINARY && !wi_has_length(count->count, x->graph->length_symbol);
-    if (!x->has_length || is_ordinary) return constant_of_count(x->graph, dtype, count);
-    return wi_node(x->graph, &wi_op_elements, NULL, 0, dtype, &shape, &(wi_attributes){.count = *count});
+    if (!wi_is_symbolic(count->count)) return constant_of_count(graph, dtype, count);
+    return wi_node(graph, &wi_op_elements, NULL, 0, dtype, &shape, &(wi_attributes){.count = *count});
 }
 
-weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t count, int power) {
-    return x ? count_of(x, dtype, &(wi_count_attributes){count, power, false}) : NULL;
+weft_tensor *wi_constant_count(weft_graph *graph, weft_dtype dtype, int64_t count, int power) {
+    return count_of(graph, dtype, &(wi_count_attributes){count, power, false});
 }
 
-weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power) {
-    return x ? count_of(x, dtype, &(wi_count_attributes){count, power, true}) : NULL;
+weft_tensor *wi_constant_share(weft_graph *graph, weft_dtype dtype, int64_t count, int power) {
+    return count_of(graph, dtype, &(wi_count_attributes){count, power, true});
 }
 
 weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {

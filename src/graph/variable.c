@@ -254,7 +254,7 @@ int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters
         const weft_tensor *const parameter = weft_graph_parameter(graph, i);
         int64_t count;
         int power; /* 0, because parameters do not depend on the batch */
-        wi_shape_count(&parameter->shape, &count, &power);
+        wi_shape_count(parameter->graph, &parameter->shape, &count, &power);
         if (!parameters || wi_pattern_matches(parameters, weft_tensor_name(parameter))) all += count;
     }
     return all;

@@ -8,6 +8,7 @@
 #include "cl/buffer.h"
 #include "graph/node.h"
 #include "graph/origin.h"
+#include "graph/polynomials.h"
 
 /* Memory of a graph that lives from plan to plan, in one buffer. Parameters that are created before the first plan share a
  * block, up to the size limit of a buffer; those that are created later share the next block, because memory never moves.
@@ -191,7 +192,7 @@ struct weft_graph {
     wi_attachment *attachments;
     wi_host_state *host_states; /* in order of addition */
     uint64_t host_state_count;  /* including removed ones */
-    int64_t length_symbol; /* WEFT_LENGTH or WI_BATCH_SYMBOL (graph/shape.h); 0: no node has the length */
+    wi_size_table sizes;        /* that plans choose (graph/sizes.h) */
     wi_origins origins;
     weft_status status; /* the first error */
     char error[1024];

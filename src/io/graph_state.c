@@ -19,7 +19,7 @@ static weft_status fail_without_name(const wi_variable *parameter) {
     WI_FAIL(WEFT_ERROR_STATE,
         "parameter %zu of the graph, of shape %s, has no name, but weights are saved by name; create the "
         "parameter with a name",
-        parameter->number, wi_shape_print(&parameter->tensor->shape, text));
+        parameter->number, wi_shape_print(parameter->tensor->graph, &parameter->tensor->shape, text));
 }
 
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {

@@ -13,7 +13,7 @@
  * for the fraction `capacity` of the rows: wi_chosen_rows gathers the rows whose label is in the tail, and fills up
  * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
 #include "base/portable_math.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/class_labels.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
@@ -118,7 +118,8 @@ static bool check_weight(const weft_adaptive_softmax *a, const char *what, int n
     if (weight->dtype == WEFT_F32 && wi_shape_equal(&weight->shape, &wanted)) return true;
     wi_graph_fail(a->layer.graph, WEFT_ERROR_SHAPE,
         "weft_adaptive_softmax_with: %s is %s %s, expected f32 %s", name, weft_dtype_name(weight->dtype),
-        wi_shape_print(&weight->shape, text), wi_shape_print(&wanted, text_wanted));
+        wi_shape_print(weight->graph, &weight->shape, text),
+        wi_shape_print(weight->graph, &wanted, text_wanted));
     return false;
 }
 
@@ -252,15 +253,17 @@ static int64_t room(const tail *t, int64_t rows) {
 }
 
 static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels, int64_t rows) {
+    char text[WI_SHAPE_TEXT];
     weft_tensor *inside =
         weft_logical_and(at_least(labels, t->begin), weft_less(labels, number(labels, t->end)));
     weft_tensor *own =
         weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, WI_LABEL_IGNORED));
     const int64_t most = room(t, rows);
-    if (most != rows && x->has_length && wi_has_length(rows, x->graph->length_symbol))
+    if (most != rows && wi_is_symbolic(rows))
         return wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "weft_adaptive_softmax: a capacity is %g, expected 1 because the number of rows depends on %s",
-            (double)t->capacity, wi_length_word(x->graph));
+            "weft_adaptive_softmax: a capacity is %g, expected 1 because plans choose the number of rows of "
+            "%s",
+            (double)t->capacity, wi_shape_print(x->graph, &x->shape, text));
     if (most != rows) {
         weft_tensor *chosen = wi_chosen_rows(weft_cast(inside, WEFT_I32), most);
         x = weft_index_select(x, 0, chosen);

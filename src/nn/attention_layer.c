@@ -76,8 +76,9 @@ static weft_tensor *fail_inputs(const layer *l, const char *rule) {
     char text[3][WI_SHAPE_TEXT];
     return wi_graph_fail(weft_tensor_graph(l->query), WEFT_ERROR_SHAPE,
         "weft_multi_head_attention: query %s, key %s, value %s: %s",
-        wi_shape_print(&l->query->shape, text[0]), wi_shape_print(&l->key->shape, text[1]),
-        wi_shape_print(&l->value->shape, text[2]), rule);
+        wi_shape_print(l->query->graph, &l->query->shape, text[0]),
+        wi_shape_print(l->key->graph, &l->key->shape, text[1]),
+        wi_shape_print(l->value->graph, &l->value->shape, text[2]), rule);
 }
 
 static bool check_inputs(const layer *l) {
@@ -104,7 +105,7 @@ static bool check_key_mask(const layer *l) {
     if (!mask || (mask->dtype == WEFT_BOOL && wi_shape_equal(&mask->shape, &wanted))) return true;
     return wi_graph_fail(weft_tensor_graph(l->query), WEFT_ERROR_SHAPE,
         "weft_multi_head_attention: key_mask is %s %s, expected bool %s", weft_dtype_name(mask->dtype),
-        wi_shape_print(&mask->shape, text_m), wi_shape_print(&wanted, text_w));
+        wi_shape_print(mask->graph, &mask->shape, text_m), wi_shape_print(mask->graph, &wanted, text_w));
 }
 
 static bool check(layer *l, const weft_multi_head_options *given) {
@@ -141,7 +142,8 @@ static bool check_weight(
         return false;
     if (wi_shape_equal(&weight->shape, &wanted)) return true;
     return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "weft_multi_head_attention_with: %s is %s, expected %s",
-        what, wi_shape_print(&weight->shape, text), wi_shape_print(&wanted, text_wanted));
+        what, wi_shape_print(weight->graph, &weight->shape, text),
+        wi_shape_print(weight->graph, &wanted, text_wanted));
 }
 
 static bool check_weights(const layer *l, const weft_multi_head_weights *w) {

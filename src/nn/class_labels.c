@@ -25,9 +25,9 @@ weft_tensor *wi_class_rows(const wi_class_layer *layer, weft_tensor *x, int64_t 
         shape.dims[shape.rank - 1] != layer->width)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "%s: x is %s %s, expected f32 (..., %" PRId64 ") of the layer's graph", layer->name,
-            weft_dtype_name(x->dtype), wi_shape_print(&shape, text), layer->width);
+            weft_dtype_name(x->dtype), wi_shape_print(x->graph, &shape, text), layer->width);
     shape.rank--;
-    wi_shape_count(&shape, &count, &power);
+    wi_shape_count(x->graph, &shape, &count, &power);
     if (power > 1)
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "%s: more than one axis of x depends on the batch size", layer->name);
@@ -44,8 +44,8 @@ weft_tensor *wi_class_labels(
         return wi_label(weft_reshape_shape(labels, 1, &rows), layer->kind, layer->classes, WI_LABEL_IGNORED);
     return wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE,
         "%s: labels are %s %s, expected i32 of the shape of x %s without its last axis", layer->name,
-        weft_dtype_name(labels->dtype), wi_shape_print(&labels->shape, text),
-        wi_shape_print(&x->shape, text_x));
+        weft_dtype_name(labels->dtype), wi_shape_print(labels->graph, &labels->shape, text),
+        wi_shape_print(x->graph, &x->shape, text_x));
 }
 
 weft_tensor *wi_class_inside(const wi_class_layer *layer, weft_tensor *labels) {

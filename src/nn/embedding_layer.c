@@ -1,5 +1,5 @@
 /* The embedding layers: a parameter (vocabulary, width) whose rows are gathered by token. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/layer_parameters.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"
@@ -41,8 +41,8 @@ static weft_tensor *given_table(
                 : "the options name and initialiser must not be set when the table is given");
     if (table->dtype != WEFT_F32 || !wi_shape_equal(&table->shape, &wanted))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "weft_embedding: the table is %s %s, expected f32 %s",
-            weft_dtype_name(table->dtype), wi_shape_print(&table->shape, text),
-            wi_shape_print(&wanted, text_wanted));
+            weft_dtype_name(table->dtype), wi_shape_print(table->graph, &table->shape, text),
+            wi_shape_print(graph, &wanted, text_wanted));
     if (!options->sparse && !(options->max_norm > 0)) return table;
     if (table->op != &wi_op_parameter)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,

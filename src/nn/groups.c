@@ -3,7 +3,7 @@
  * elements. */
 #include "base/pattern.h"
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/update_rules.h"
 #include <math.h>
 

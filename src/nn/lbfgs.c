@@ -3,7 +3,7 @@
 #include "nn/lbfgs.h"
 #include "base/options.h"
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/line_search.h"
 #include <float.h>
 #include <math.h>

@@ -50,7 +50,7 @@ static bool check_image(const wi_model *model, const weft_tensor *x) {
     if (shape->rank == 4 && shape->dims[1] > 0 && shape->dims[2] > 0 && shape->dims[3] > 0) return true;
     wi_graph_fail(model->graph, WEFT_ERROR_SHAPE,
         "weft_%s: x is %s, expected (N, C, H, W) of which only N may be the batch", model->row->name,
-        wi_shape_print(shape, text));
+        wi_shape_print(x->graph, shape, text));
     return false;
 }
 

@@ -13,7 +13,7 @@ static const float dropout = 0.1f;
 
 /* Replaces the zeros of the options by the sizes of BERT-Base. */
 static bool take_sizes(weft_graph *graph, weft_bert_options *o) {
-    enum { MOST_LAYERS = 1000, MOST = WI_LENGTH_ORDINARY - 1 };
+    enum { MOST_LAYERS = 1000, MOST = 1 << 30 };
     const struct {
         const char *name;
         int64_t *size, base, most;
@@ -43,7 +43,8 @@ static bool check_option(weft_tensor *tokens, const char *name, weft_tensor *x, 
     if (x->dtype == dtype && wi_shape_equal(&x->shape, &tokens->shape)) return true;
     wi_graph_fail(tokens->graph, x->dtype == dtype ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
         "weft_bert: %s is %s %s, expected %s %s", name, weft_dtype_name(x->dtype),
-        wi_shape_print(&x->shape, text), weft_dtype_name(dtype), wi_shape_print(&tokens->shape, wanted));
+        wi_shape_print(x->graph, &x->shape, text), weft_dtype_name(dtype),
+        wi_shape_print(tokens->graph, &tokens->shape, wanted));
     return false;
 }
 
@@ -53,13 +54,13 @@ static bool check_tokens(const weft_tensor *tokens, const weft_bert_options *o) 
     if (tokens->dtype != WEFT_I32 || shape->rank != 2 || shape->dims[1] < 1) {
         wi_graph_fail(tokens->graph, tokens->dtype == WEFT_I32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
             "weft_bert: tokens are %s %s, expected i32 (N, length) of which only N may be the batch",
-            weft_dtype_name(tokens->dtype), wi_shape_print(shape, text));
+            weft_dtype_name(tokens->dtype), wi_shape_print(tokens->graph, shape, text));
         return false;
     }
-    if (shape->dims[1] <= o->positions || shape->dims[1] >= WI_LENGTH_ORDINARY) return true;
+    if (shape->dims[1] <= o->positions || wi_is_symbolic(shape->dims[1])) return true;
     wi_graph_fail(tokens->graph, WEFT_ERROR_SHAPE,
-        "weft_bert: tokens are %s, but the option positions is %" PRId64, wi_shape_print(shape, text),
-        o->positions);
+        "weft_bert: tokens are %s, but the option positions is %" PRId64,
+        wi_shape_print(tokens->graph, shape, text), o->positions);
     return false;
 }
 

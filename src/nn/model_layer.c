@@ -57,7 +57,7 @@ static bool fits(const wi_model *model, const weft_tensor *x, const char *name, 
     wi_graph_fail(model->graph, WEFT_ERROR_SHAPE,
         "weft_%s: the image is too small: layer %s has a window of %" PRId64 " x %" PRId64
         ", but its input is %s",
-        model->row->name, layer, w->size[0], w->size[1], wi_shape_print(&x->shape, text));
+        model->row->name, layer, w->size[0], w->size[1], wi_shape_print(x->graph, &x->shape, text));
     return false;
 }
 

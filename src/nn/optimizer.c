@@ -1,6 +1,6 @@
 /* The kinds of optimizers: their table, constructors and checks. A new kind needs a value in nn.h, a row here, a rule
  * (update_rules.c), and a case in tests/golden/make_optimizer_golden.py. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/update_rules.h"
 #include <math.h>
 #include <string.h>

@@ -201,8 +201,8 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
     if (g->dtype != p->dtype || !wi_shape_equal(&g->shape, &p->shape))
         WI_FAIL(WEFT_ERROR_SHAPE,
             "weft_optimizer_step: the gradient of '%s' is %s %s, but the parameter is %s %s",
-            weft_tensor_name(p), weft_dtype_name(g->dtype), wi_shape_print(&g->shape, text_g),
-            weft_dtype_name(p->dtype), wi_shape_print(&p->shape, text_p));
+            weft_tensor_name(p), weft_dtype_name(g->dtype), wi_shape_print(g->graph, &g->shape, text_g),
+            weft_dtype_name(p->dtype), wi_shape_print(p->graph, &p->shape, text_p));
     return WEFT_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Learning-rate schedules: closed forms of PyTorch's schedulers, and reduce-on-plateau, which has a state. */
 #include "base/portable_math.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "nn/fraction.h"
 #include <weft/nn.h>
 

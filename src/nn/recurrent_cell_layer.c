@@ -30,7 +30,7 @@ static bool check(cell *c, weft_tensor *x, const weft_cell_options *given) {
     else if (x->dtype != WEFT_F32 || x->shape.rank != 2 || x->shape.dims[1] < 1)
         wi_graph_fail(graph, x->dtype == WEFT_F32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
             "%s: x is %s %s, expected f32 (N, I)", c->call, weft_dtype_name(x->dtype),
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     else
         return true;
     return false;

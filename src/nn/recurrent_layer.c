@@ -53,7 +53,7 @@ static bool check_state(
     if (!x || (x->dtype == WEFT_F32 && wi_shape_equal(&x->shape, &wanted))) return true;
     wi_graph_fail(l->graph, x->dtype == WEFT_F32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
         "weft_%s: %s is %s %s, expected f32 %s", l->kind, what, weft_dtype_name(x->dtype),
-        wi_shape_print(&x->shape, text[0]), wi_shape_print(&wanted, text[1]));
+        wi_shape_print(x->graph, &x->shape, text[0]), wi_shape_print(x->graph, &wanted, text[1]));
     return false;
 }
 
@@ -71,7 +71,8 @@ static bool check(layer *l, weft_tensor *x, const weft_recurrent_options *given)
     if (x->dtype != WEFT_F32 || x->shape.rank != 3 || x->shape.dims[2] < 1 || x->shape.dims[time] < 1) {
         wi_graph_fail(l->graph, x->dtype == WEFT_F32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
             "weft_%s: x is %s %s, expected f32 (%s, I) with a fixed number of steps T", l->kind,
-            weft_dtype_name(x->dtype), wi_shape_print(&x->shape, text), o->time_major ? "T, N" : "N, T");
+            weft_dtype_name(x->dtype), wi_shape_print(x->graph, &x->shape, text),
+            o->time_major ? "T, N" : "N, T");
         return false;
     }
     const int64_t batch = x->shape.dims[1 - time];

@@ -58,8 +58,8 @@ static weft_tensor *given_weight(
                                             : "the weight must be a parameter");
     if (weight->dtype != WEFT_F32 || !wi_shape_equal(&weight->shape, &wanted))
         return wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE, "%s: the weight is %s %s, expected f32 %s",
-            layer->name, weft_dtype_name(weight->dtype), wi_shape_print(&weight->shape, text),
-            wi_shape_print(&wanted, text_wanted));
+            layer->name, weft_dtype_name(weight->dtype), wi_shape_print(weight->graph, &weight->shape, text),
+            wi_shape_print(weight->graph, &wanted, text_wanted));
     weight->variable->sparse = true;
     return weight;
 }

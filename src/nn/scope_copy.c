@@ -28,9 +28,9 @@ static weft_status check_pair(const follower *f, const weft_tensor *source, cons
         target->variable->trainable == source->variable->trainable)
         return WEFT_OK;
     WI_FAIL(WEFT_ERROR_SHAPE, "weft_scope_copy: %s '%s' is %s %s, but %s '%s' is %s %s", source->op->name,
-        weft_tensor_name(source), weft_dtype_name(source->dtype), wi_shape_print(&source->shape, text_from),
-        target->op->name, weft_tensor_name(target), weft_dtype_name(target->dtype),
-        wi_shape_print(&target->shape, text_to));
+        weft_tensor_name(source), weft_dtype_name(source->dtype),
+        wi_shape_print(source->graph, &source->shape, text_from), target->op->name, weft_tensor_name(target),
+        weft_dtype_name(target->dtype), wi_shape_print(target->graph, &target->shape, text_to));
 }
 
 static weft_status find_counterpart(

@@ -12,7 +12,7 @@ static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) 
     int64_t elements;
     int power;
     if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product */
-    wi_shape_count(&parameter->shape, &elements, &power);
+    wi_shape_count(parameter->graph, &parameter->shape, &elements, &power);
     return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
            gradient->op == &wi_op_matmul;
 }

@@ -6,7 +6,7 @@ enum { MOST_NUMBERS = 1 << 24 };
 
 int64_t wi_onnx_fixed_size(const weft_tensor *x, int axis) {
     const int64_t size = weft_tensor_dimension(x, axis);
-    return size > 0 && size < WEFT_LENGTH / 4 ? size : 0;
+    return size > 0 && !wi_is_symbolic(size) ? size : 0;
 }
 
 bool wi_onnx_zeros(wi_onnx_numbers *numbers, wi_onnx_import *n, wi_onnx_node *node, weft_dtype dtype,

@@ -111,39 +111,29 @@ weft_tensor *wi_onnx_state_of(wi_onnx_import *n, wi_onnx_value *value) {
 
 /* ---- numbers of the host ---- */
 
-/* An i32 of rank 0: the size of an axis of an input that is `size`. NULL, with an error: no input has such an axis. */
-static weft_tensor *size_of(const wi_onnx_import *n, int64_t size) {
-    for (size_t i = 0; i < n->input_count; i++) {
-        weft_tensor *const x = n->inputs[i]->tensor;
-        for (int axis = 0; x && axis < weft_tensor_rank(x); axis++)
-            if (weft_tensor_dimension(x, axis) == size) return weft_size(x, axis);
+/* An i32 of rank 0: the sum of the terms of one sign, without it; NULL: there are none, or there is an error. */
+static weft_tensor *sum_of_terms(wi_onnx_import *n, const wi_polynomial *p, int64_t sign) {
+    wi_polynomial part = {0};
+    for (int i = 0; i < p->count; i++) {
+        if ((p->terms[i].times < 0) != (sign < 0)) continue;
+        part.terms[part.count] = p->terms[i];
+        part.terms[part.count++].times *= sign;
     }
-    return wi_graph_fail(n->graph, WEFT_ERROR_UNSUPPORTED,
-        "a number that depends on an open size is not supported here: give the "
-        "sizes of the inputs when the file is loaded");
+    if (part.count == 0) return NULL;
+    const int64_t size = wi_polynomial_dim(n->graph, &part, true);
+    if (size == INT64_MAX) return wi_graph_fail(n->graph, WEFT_ERROR_UNSUPPORTED, "a size is too large");
+    return wi_constant_count(n->graph, WEFT_I32, wi_magnitude(size), size < 0);
 }
 
-static weft_tensor *part_of(const wi_onnx_import *n, int64_t size, int64_t times) {
-    weft_tensor *const one = size_of(n, size);
-    return one ? weft_mul(one, weft_constant(n->graph, WEFT_I32, (double)times)) : NULL;
-}
-
-static weft_tensor *open_number(const wi_onnx_import *n, double number) {
-    int64_t batch, length, rest;
-    weft_tensor *sum;
-    if (!wi_onnx_parts(number, &batch, &length, &rest)) {
-        if (!wi_onnx_is_open(number)) return weft_constant(n->graph, WEFT_I32, number);
-        weft_tensor *const of_batch = part_of(n, WEFT_BATCH, 1);
-        weft_tensor *const of_length =
-            part_of(n, WEFT_LENGTH, (int64_t)(number / 0x1p40 / (double)WEFT_LENGTH));
-        return of_batch && of_length ? weft_mul(of_batch, of_length) : NULL;
-    }
-    sum = weft_constant(n->graph, WEFT_I32, (double)rest);
-    weft_tensor *const of_batch = batch ? part_of(n, WEFT_BATCH, batch) : NULL;
-    weft_tensor *const of_length = length ? part_of(n, WEFT_LENGTH, length) : NULL;
-    if ((batch && !of_batch) || (length && !of_length)) return NULL;
-    if (of_batch) sum = weft_add(sum, of_batch);
-    return of_length ? weft_add(sum, of_length) : sum;
+static weft_tensor *open_number(wi_onnx_import *n, double number) {
+    wi_polynomial p;
+    if (!wi_onnx_is_open(number) || !wi_onnx_polynomial(n->graph, number, &p))
+        return weft_constant(n->graph, WEFT_I32, number);
+    weft_tensor *sum = weft_constant(n->graph, WEFT_I32, (double)p.rest);
+    weft_tensor *const more = sum_of_terms(n, &p, 1), *const less = sum_of_terms(n, &p, -1);
+    if (weft_graph_status(n->graph) != WEFT_OK) return NULL;
+    if (more) sum = weft_add(sum, more);
+    return less ? weft_sub(sum, less) : sum;
 }
 
 static weft_tensor *open_array(wi_onnx_import *n, const wi_onnx_numbers *numbers) {

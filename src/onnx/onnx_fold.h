@@ -115,9 +115,9 @@ bool wi_onnx_broadcast(const wi_onnx_numbers *x, int *rank, int64_t *dims);
 
 /* Whole: of whole numbers, whose division truncates; NAN: there is no result. */
 double wi_onnx_calculate(wi_onnx_rule rule, bool whole, double a, double b);
-/* Of numbers of which one depends on open sizes, as wi_onnx_is_open says; NAN: the result differs from plan to plan in a way
+/* whole: of whole numbers. Of numbers of which one depends on open sizes, as wi_onnx_is_open says; NAN: the result differs from plan to plan in a way
  * that no number expresses. */
-double wi_onnx_calculate_open(wi_onnx_rule rule, double a, double b);
+double wi_onnx_calculate_open(weft_graph *graph, wi_onnx_rule rule, bool whole, double a, double b);
 /* The one or the other, with errors of the node. x says the type of the operands. False: an error, or the node is left to its
  * builder. */
 bool wi_onnx_combine(wi_onnx_import *network, wi_onnx_node *node, const wi_onnx_numbers *x, wi_onnx_rule rule,

@@ -85,7 +85,7 @@ bool wi_onnx_combine(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_number
     double a, double b, double *result) {
     const bool whole = wi_onnx_is_whole(x), orders = rule >= WI_ONNX_MAX && rule <= WI_ONNX_IS_NAN;
     if (x->open && (wi_onnx_is_open(a) || wi_onnx_is_open(b))) {
-        *result = wi_onnx_calculate_open(rule, a, b);
+        *result = wi_onnx_calculate_open(n->graph, rule, whole, a, b);
         return !isnan(*result);
     }
     *result = wi_onnx_calculate(rule, whole, a, b);
@@ -212,7 +212,7 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
                                   : made->dtype == WEFT_BOOL ? WI_ONNX_SIGN
                                                              : WI_ONNX_SAME;
         const bool opens = x->open && wi_onnx_is_open(x->data[i]);
-        made->data[i] = opens   ? wi_onnx_calculate_open(rule, x->data[i], 0)
+        made->data[i] = opens   ? wi_onnx_calculate_open(n->graph, rule, whole, x->data[i], 0)
                         : whole ? trunc(x->data[i])
                                 : x->data[i];
         if (opens && isnan(made->data[i])) return NULL;

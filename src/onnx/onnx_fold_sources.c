@@ -17,7 +17,7 @@ static wi_onnx_numbers *fold_shape(wi_onnx_import *n, wi_onnx_node *node, wi_onn
     end = end < begin ? begin : end > x.rank ? x.rank : end;
     wi_onnx_numbers *const made = wi_onnx_new(n, WI_ONNX_INT64, 1, (const int64_t[]){end - begin});
     for (int64_t d = begin; made && d < end; d++) {
-        const double size = wi_onnx_from_size(x.dims[d]);
+        const double size = wi_onnx_from_size(n->graph, x.dims[d]);
         made->data[d - begin] = size;
         made->open = made->open || wi_onnx_is_open(size);
     }
@@ -89,10 +89,10 @@ static wi_onnx_numbers *fold_filled(wi_onnx_import *n, wi_onnx_node *node, wi_on
 /* The dimension that a number says; -1: there is none, after an error. */
 static int64_t dimension(wi_onnx_import *n, wi_onnx_node *node, double number) {
     bool good;
-    const int64_t size = wi_onnx_to_size(number, &good);
+    const int64_t size = wi_onnx_to_size(n->graph, number, &good);
     if (!good || size < 0)
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a size of its result is no dimension");
-    return n->status == WEFT_OK ? wi_onnx_dimension(size) : 0;
+    return n->status == WEFT_OK ? wi_onnx_dimension(n->graph, size) : 0;
 }
 
 static weft_tensor *build_filled(wi_onnx_import *n, wi_onnx_node *node) {
@@ -133,8 +133,10 @@ static weft_tensor *build_range(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_numbers *const from = wi_onnx_known(n, node, 0), *const to = wi_onnx_known(n, node, 1),
                                  *const by = wi_onnx_known(n, node, 2);
     if (!is_number(from) || !is_number(to) || !is_number(by)) return wi_onnx_unfolded(n, node);
-    const double all = wi_onnx_calculate_open(WI_ONNX_SUB, to->data[0], from->data[0]);
-    const double count = wi_onnx_calculate_open(WI_ONNX_DIV, all, by->data[0]);
+    const double all = wi_onnx_calculate_open(n->graph, WI_ONNX_SUB, true, to->data[0], from->data[0]);
+    /* ceil(all / by) */
+    const double more = wi_onnx_calculate_open(n->graph, WI_ONNX_ADD, true, all, by->data[0] - 1),
+                 count = wi_onnx_calculate_open(n->graph, WI_ONNX_DIV, true, more, by->data[0]);
     if (wi_onnx_is_open(from->data[0]) || wi_onnx_is_open(by->data[0]) || isnan(count))
         return wi_onnx_fail(
             n, node, WEFT_ERROR_UNSUPPORTED, "it has a number of elements that no plan knows");

@@ -95,7 +95,7 @@ static weft_tensor *build_one_hot(wi_onnx_import *n, wi_onnx_node *node) {
     const double depth = wi_onnx_get_number(n, node, 1, 0);
     if (!labels || !values || n->status != WEFT_OK) return NULL;
     const int rank = weft_tensor_rank(labels) + 1, axis = wi_onnx_axis(wi_onnx_whole(node, "axis", -1), rank);
-    if (!(depth >= 1 && depth <= (double)(WEFT_LENGTH / 4)) || axis < 0 || axis >= rank)
+    if (!(depth >= 1 && depth <= (double)(1 << 30)) || axis < 0 || axis >= rank)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its depth or its axis is out of range");
     weft_tensor *const whole = weft_cast(labels, WEFT_I32);
     weft_tensor *const label = weft_where(weft_less_number(whole, 0), weft_add_number(whole, depth), whole);

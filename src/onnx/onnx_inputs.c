@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_LIST = 250, LINE = LONGEST_LIST + 200, LABEL = 300 };
+/* LABEL, SYMBOL: bytes of an input with an axis, and of the name of a symbol. */
+enum { LABEL = 300, SYMBOL = 63 };
 
 /* An open dimension. */
 typedef struct open_dim {
@@ -88,8 +89,8 @@ static weft_status set_given(const wi_onnx_import *n, const open_dims *dims) {
         bool found = false;
         if (!size->name || (size->size < 1 && size->size != WEFT_BATCH))
             return wi_onnx_error(WEFT_ERROR_ARGUMENT,
-                "the size %lld of '%.80s' is not 1 or more, WEFT_BATCH or WEFT_LENGTH", (long long)size->size,
-                size->name ? size->name : "");
+                "the size %lld of '%.80s' is not 1 or more, WEFT_BATCH, WEFT_LENGTH or a size of weft_symbol",
+                (long long)size->size, size->name ? size->name : "");
         for (size_t d = 0; d < dims->count; d++) {
             if (!is_meant(&dims->of[d], size->name)) continue;
             set_size(dims, &dims->of[d], size->size);
@@ -100,40 +101,49 @@ static weft_status set_given(const wi_onnx_import *n, const open_dims *dims) {
     return WEFT_OK;
 }
 
-static size_t add_name(char *line, size_t length, const open_dim *dim) {
-    const char *const comma = length ? ", " : "";
-    char *const at = line + length;
-    if (length >= LONGEST_LIST) return length;
-    if (dim->name) return length + (size_t)snprintf(at, LINE - length, "%s'%.80s'", comma, dim->name);
-    return length + (size_t)snprintf(at, LINE - length, "%s'%.80s:%zu'", comma, dim->input->name, dim->axis);
-}
-
-/* All dimensions that get the same open size must have one name, as they otherwise may differ. A first axis needs no
- * name. */
-static weft_status set_open(const open_dims *dims, int64_t size, const char *what) {
-    char line[LINE] = "";
-    size_t length = 0, names = 0;
+/* The first axis of an input is the batch; all these dimensions must have one name, as they may differ otherwise. */
+static weft_status set_batch(const open_dims *dims) {
+    const open_dim *first = NULL;
     for (size_t i = 0; i < dims->count; i++) {
         open_dim *const dim = &dims->of[i];
-        const bool is_batch = size == WEFT_BATCH;
-        if (dim->size != 0 || (is_batch && dim->axis != 0)) continue;
-        if (dim->name || !is_batch) {
-            length = add_name(line, length, dim);
-            names++;
-        }
-        set_size(dims, dim, size);
+        if (dim->size != 0 || dim->axis != 0) continue;
+        if (first && first->name && dim->name)
+            return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
+                "the first axes of inputs have the open dimensions '%.80s' and '%.80s', of which only one "
+                "can be "
+                "the batch: give a size for one of them",
+                first->name, dim->name);
+        if (!first || dim->name) first = dim;
+        set_size(dims, dim, WEFT_BATCH);
     }
-    if (names < 2) return WEFT_OK;
-    return wi_onnx_error(WEFT_ERROR_UNSUPPORTED,
-        "the inputs have several open dimensions, of which only one can be %s: give sizes for %s%s", what,
-        line, length >= LONGEST_LIST ? ", ..." : "");
+    return WEFT_OK;
+}
+
+/* The others are the length if they have one name, otherwise symbols of their names, or of input and axis, "image:2". */
+static weft_status set_others(const open_dims *dims, weft_graph *graph) {
+    const open_dim *first = NULL;
+    bool one = true;
+    for (size_t i = 0; i < dims->count; i++) {
+        if (dims->of[i].size != 0) continue;
+        one = one && (!first || is_same(first, &dims->of[i]));
+        if (!first) first = &dims->of[i];
+    }
+    for (size_t i = 0; i < dims->count; i++) {
+        open_dim *const dim = &dims->of[i];
+        char label[LABEL];
+        if (dim->size != 0) continue;
+        snprintf(label, sizeof label, "%.*s:%zu", SYMBOL - 4, dim->input->name, dim->axis);
+        if (dim->name) snprintf(label, sizeof label, "%.*s", SYMBOL, dim->name);
+        set_size(dims, dim, one ? WEFT_LENGTH : weft_symbol(graph, label));
+    }
+    return weft_graph_status(graph);
 }
 
 static weft_status find_sizes(open_dims *dims, wi_onnx_import *n) {
     WI_TRY(collect(dims, n));
     WI_TRY(set_given(n, dims));
-    WI_TRY(set_open(dims, WEFT_BATCH, "the batch"));
-    return set_open(dims, WEFT_LENGTH, "the length");
+    WI_TRY(set_batch(dims));
+    return set_others(dims, n->graph);
 }
 
 /* ---- the inputs ---- */

@@ -4,12 +4,11 @@
 
 /* ---- other shapes ---- */
 
-/* How many elements, with the batch as -1 and the length as its symbol. False: too many for 64 bits. */
-static bool count_elements(int64_t *all, int rank, const int64_t *dims) {
+/* How many elements; false: too many for 64 bits. */
+static bool count_elements(weft_graph *graph, int64_t *all, int rank, const int64_t *dims) {
     *all = 1;
-    for (int d = 0; d < rank; d++)
-        if (__builtin_mul_overflow(*all, dims[d], all)) return false;
-    return true;
+    for (int d = 0; d < rank && *all != INT64_MAX; d++) *all = wi_dim_multiply(graph, *all, dims[d]);
+    return *all != INT64_MAX;
 }
 
 /* 0 in a shape is the dimension of x, and -1 is what the others leave of the elements. */
@@ -29,13 +28,13 @@ static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
         if (shape.of[d] < -1 || (shape.of[d] == -1 && inferred >= 0) || (same && d >= weft_tensor_rank(x)))
             return wi_onnx_fail(
                 n, node, WEFT_ERROR_SHAPE, "the shape has %lld as dimension %d", (long long)shape.of[d], d);
-        dims[d] = same ? own[d] : shape.of[d] == -1 ? 1 : wi_onnx_dimension(shape.of[d]);
+        dims[d] = same ? own[d] : shape.of[d] == -1 ? 1 : wi_onnx_dimension(n->graph, shape.of[d]);
         if (shape.of[d] == -1) inferred = d;
     }
-    if (!count_elements(&all, weft_tensor_rank(x), own) || !count_elements(&known, shape.count, dims) ||
-        (inferred >= 0 && (known == 0 || all % known != 0)))
+    if (!count_elements(n->graph, &all, weft_tensor_rank(x), own) ||
+        !count_elements(n->graph, &known, shape.count, dims) ||
+        (inferred >= 0 && !wi_dim_divides(n->graph, all, known, &dims[inferred])))
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape does not fit the input");
-    if (inferred >= 0) dims[inferred] = all / known;
     return weft_reshape_shape(x, shape.count, dims);
 }
 
@@ -45,7 +44,7 @@ static weft_tensor *build_flatten(wi_onnx_import *n, wi_onnx_node *node) {
     if (!x) return NULL;
     wi_onnx_dims(x, dims);
     const int rank = weft_tensor_rank(x), axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 1), rank);
-    for (int d = 0; d < rank; d++) flat[d >= axis] *= dims[d];
+    for (int d = 0; d < rank; d++) flat[d >= axis] = wi_dim_multiply(n->graph, flat[d >= axis], dims[d]);
     return weft_reshape_shape(x, 2, flat);
 }
 
@@ -101,7 +100,7 @@ static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     for (int d = 0; d < rank; d++) {
         const int64_t mine = d >= rank - own ? weft_tensor_dimension(x, d - (rank - own)) : 1;
         const int64_t asked = d >= rank - shape.count ? shape.of[d - (rank - shape.count)] : 1;
-        dims[d] = asked == 1 ? mine : wi_onnx_dimension(asked);
+        dims[d] = asked == 1 ? mine : wi_onnx_dimension(n->graph, asked);
     }
     return weft_expand(x, rank, dims);
 }
@@ -207,12 +206,12 @@ enum { LARGEST_SIZE = 1 << 29 };
 /* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
 static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
     int64_t end, int64_t step) {
-    const int64_t size = wi_onnx_symbol(weft_tensor_dimension(x, axis));
-    if (step != 1 || start < INT32_MIN || end < INT32_MIN)
-        return wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
-    const bool to_end = end == size || (end >= LARGEST_SIZE && !wi_onnx_is_symbol(end));
-    return weft_slice(x, axis, start, to_end ? WEFT_END : end);
+    const int64_t size = wi_onnx_symbol(n->graph, weft_tensor_dimension(x, axis));
+    const bool open_start = wi_onnx_is_symbol(start), open_end = wi_onnx_is_symbol(end);
+    if (step < 1 || (start < INT32_MIN && !open_start) || (end < INT32_MIN && !open_end))
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take no turn");
+    const bool to_end = end == size || (end >= LARGEST_SIZE && !open_end);
+    return weft_slice_step(x, axis, start, to_end ? WEFT_END : end, step);
 }
 
 /* Numbers are attributes up to version 9, inputs from 10 on. */
@@ -233,7 +232,7 @@ static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
         const int64_t step = i < steps.count ? steps.of[i] : 1;
         if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
             return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
-        const bool open = wi_onnx_is_symbol(wi_onnx_symbol(weft_tensor_dimension(x, axis))) ||
+        const bool open = wi_onnx_is_symbol(wi_onnx_symbol(n->graph, weft_tensor_dimension(x, axis))) ||
                           wi_onnx_is_symbol(starts.of[i]) || wi_onnx_is_symbol(ends.of[i]);
         x = open ? slice_open(n, node, x, axis, starts.of[i], ends.of[i], step)
                  : slice_axis(x, axis, starts.of[i], ends.of[i], step, &empty);

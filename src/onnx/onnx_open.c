@@ -1,177 +1,119 @@
-/* See onnx_fold.h: numbers that depend on open sizes, in the encoding of onnx_sizes.h. */
+/* See onnx_fold.h: numbers that depend on open sizes, as polynomials. */
 #include "onnx/onnx_fold.h"
 #include <math.h>
 
-/* batch * b + length * l + rest. */
-typedef struct parts {
-    double batch, length, rest;
-} parts;
+typedef struct operands {
+    weft_graph *graph;
+    wi_polynomial a, b, difference; /* a - b */
+} operands;
 
-/* Of a number that is no product of the batch and the length. A closed one is its rest. */
-static parts split(double number) {
-    int64_t batch, length, rest;
-    if (!wi_onnx_parts(number, &batch, &length, &rest)) return (parts){0, 0, number};
-    return (parts){(double)batch, (double)length, (double)rest};
-}
-
-/* NAN: the double does not say the same parts. */
-static double join(parts p) {
-    const double number = p.batch * 0x1p40 + p.length * (double)WEFT_LENGTH + p.rest;
-    const parts back = split(number);
-    const bool same = back.batch == p.batch && back.length == p.length && back.rest == p.rest;
-    return same ? number : (double)NAN;
-}
-
-static parts difference(double a, double b) {
-    const parts p = split(a), q = split(b);
-    return (parts){p.batch - q.batch, p.length - q.length, p.rest - q.rest};
+static double number_of(const operands *o, bool good, const wi_polynomial *p) {
+    return good ? wi_onnx_from_polynomial(o->graph, p) : (double)NAN;
 }
 
 /* Sizes are 1 or more. */
-static double least(parts p) {
-    return p.batch >= 0 && p.length >= 0 ? p.batch + p.length + p.rest : -(double)INFINITY;
+static bool is_at_least(const operands *o, const wi_polynomial *p, int64_t least) {
+    return wi_polynomial_least(o->graph, p) >= least;
 }
 
-static double most(parts p) {
-    return p.batch <= 0 && p.length <= 0 ? p.batch + p.length + p.rest : (double)INFINITY;
+static bool is_at_most(const operands *o, const wi_polynomial *p, int64_t most) {
+    return wi_polynomial_most(o->graph, p) <= most;
 }
 
-static bool divides(double divisor, double number) {
-    return fmod(number, divisor) == 0;
+/* An exact quotient is the same for whole numbers and for floats. Another one is a floor for whole numbers: ONNX rounds to zero, which
+ * is the same where the dividend is no number below 0. */
+static double divide(const operands *o, bool whole) {
+    wi_polynomial p;
+    if (wi_polynomial_quotient(&o->a, &o->b, &p)) return wi_onnx_from_polynomial(o->graph, &p);
+    const bool floors = whole && o->b.count == 0 && o->b.rest > 0 && is_at_least(o, &o->a, 0);
+    return number_of(o, floors && wi_polynomial_divide(o->graph, &o->a, o->b.rest, &p), &p);
 }
 
-/* ---- products of the batch and the length ---- */
-
-static bool is_product(double number) {
-    return fabs(number) >= 0x1p60 && wi_onnx_is_open(number);
+/* a - b · floor(a / b) */
+static double modulo(const operands *o) {
+    wi_polynomial p;
+    const bool good = o->b.count == 0 && o->b.rest > 0 &&
+                      wi_polynomial_divide(o->graph, &o->a, o->b.rest, &p) &&
+                      wi_polynomial_multiply(&p, &o->b, &p) && wi_polynomial_add(&o->a, &p, -1, &p);
+    return number_of(o, good, &p);
 }
 
-/* The batch times a multiple of the length. */
-static double product(double of_length) {
-    const double number = of_length * 0x1p40;
-    return fabs(of_length) < 0x1p53 && is_product(number) ? number : (double)NAN;
+/* A factor whose reciprocal is a whole number divides. False: it is none. */
+static bool turns_over(double *b, wi_onnx_rule *rule) {
+    const double inverse = 1 / *b;
+    if (*b == floor(*b) || inverse != floor(inverse)) return false;
+    *b = inverse;
+    *rule = *rule == WI_ONNX_MUL ? WI_ONNX_DIV : WI_ONNX_MUL;
+    return true;
 }
 
-static bool is_multiple(parts p, bool of_length) {
-    return p.rest == 0 && (of_length ? p.batch : p.length) == 0;
+static double less(const operands *o) {
+    return is_at_most(o, &o->difference, -1) ? 1 : is_at_least(o, &o->difference, 0) ? 0 : (double)NAN;
 }
 
-/* A product times or by another number. */
-static double scale_product(wi_onnx_rule rule, double of_length, double b) {
-    const parts q = split(b);
-    if (rule == WI_ONNX_MUL)
-        return wi_onnx_is_open(b) ? (double)NAN
-               : b == 0           ? 0
-               : b == floor(b)    ? product(of_length * b)
-                                  : (double)NAN;
-    if (is_product(b)) return divides(b / 0x1p40, of_length) ? of_length / (b / 0x1p40) : (double)NAN;
-    if (b == 0 || !divides(wi_onnx_is_open(b) && is_multiple(q, false) ? q.batch : b, of_length))
+static double greater(const operands *o) {
+    return is_at_least(o, &o->difference, 1) ? 1 : is_at_most(o, &o->difference, 0) ? 0 : (double)NAN;
+}
+
+static double equal(const operands *o) {
+    const wi_polynomial *const d = &o->difference;
+    if (d->count == 0 && d->rest == 0) return 1;
+    return is_at_most(o, d, -1) || is_at_least(o, d, 1) ? 0 : (double)NAN;
+}
+
+static double choose(const operands *o, double a, double b, bool larger) {
+    if (is_at_least(o, &o->difference, 0)) return larger ? a : b;
+    return is_at_most(o, &o->difference, 0) ? (larger ? b : a) : (double)NAN;
+}
+
+static double negative(const operands *o) {
+    const wi_polynomial zero = {0};
+    wi_polynomial p;
+    return number_of(o, wi_polynomial_add(&zero, &o->a, -1, &p), &p);
+}
+
+static double absolute(const operands *o, double a) {
+    return is_at_least(o, &o->a, 0) ? a : is_at_most(o, &o->a, 0) ? negative(o) : (double)NAN;
+}
+
+static double sign_of(const operands *o) {
+    return is_at_least(o, &o->a, 1) ? 1 : is_at_most(o, &o->a, -1) ? -1 : (double)NAN;
+}
+
+double wi_onnx_calculate_open(weft_graph *graph, wi_onnx_rule rule, bool whole, double a, double b) {
+    operands o = {.graph = graph};
+    wi_polynomial p;
+    const bool scales = rule == WI_ONNX_MUL || rule == WI_ONNX_DIV;
+    if (scales && wi_onnx_is_open(a) && !wi_onnx_is_open(b) && turns_over(&b, &rule)) whole = false;
+    if (rule == WI_ONNX_MUL && wi_onnx_is_open(b) && !wi_onnx_is_open(a) && a != floor(a))
+        return wi_onnx_calculate_open(graph, rule, whole, b, a);
+    if (!wi_onnx_polynomial(graph, a, &o.a) || !wi_onnx_polynomial(graph, b, &o.b) ||
+        !wi_polynomial_add(&o.a, &o.b, -1, &o.difference))
         return (double)NAN;
-    if (!wi_onnx_is_open(b)) return product(of_length / b);
-    return is_multiple(q, false)  ? of_length / q.batch
-           : is_multiple(q, true) ? of_length / b * 0x1p40
-                                  : (double)NAN;
-}
-
-static double calculate_product(wi_onnx_rule rule, double a, double b) {
-    switch (rule) {
-    case WI_ONNX_SAME:
-    case WI_ONNX_FLOOR:
-    case WI_ONNX_CEIL:
-    case WI_ONNX_ROUND:
-    case WI_ONNX_TRUNC: return a;
-    case WI_ONNX_EQUAL: return a == b ? 1 : (double)NAN;
-    case WI_ONNX_MUL:
-        return is_product(a) ? scale_product(rule, a / 0x1p40, b) : scale_product(rule, b / 0x1p40, a);
-    case WI_ONNX_DIV: return is_product(a) ? scale_product(rule, a / 0x1p40, b) : (double)NAN;
-    default: return (double)NAN;
-    }
-}
-
-/* ---- sums and multiples ---- */
-
-static double add(parts p, parts q, double sign) {
-    return join((parts){p.batch + sign * q.batch, p.length + sign * q.length, p.rest + sign * q.rest});
-}
-
-static double multiply(double a, double b) {
-    const parts p = split(a), q = split(b);
-    if (wi_onnx_is_open(a) && wi_onnx_is_open(b)) {
-        if (is_multiple(p, false) && is_multiple(q, true)) return product(p.batch * b);
-        return is_multiple(p, true) && is_multiple(q, false) ? product(a * q.batch) : (double)NAN;
-    }
-    const parts of = wi_onnx_is_open(a) ? p : q;
-    const double factor = wi_onnx_is_open(a) ? b : a;
-    return join((parts){of.batch * factor, of.length * factor, of.rest * factor});
-}
-
-/* Exact divisions only, which are the same for whole numbers and for floats. */
-static double divide(double a, double b) {
-    const parts p = split(a);
-    if (wi_onnx_is_open(b)) {
-        const double ratio = round(a / b);
-        return multiply(b, ratio) == a ? ratio : (double)NAN;
-    }
-    if (b == 0 || !divides(b, p.batch) || !divides(b, p.length) || !divides(b, p.rest)) return (double)NAN;
-    return join((parts){p.batch / b, p.length / b, p.rest / b});
-}
-
-static double modulo(double a, double b) {
-    const parts p = split(a);
-    const bool known = !wi_onnx_is_open(b) && b > 0 && divides(b, p.batch) && divides(b, p.length);
-    return known && least(p) >= 0 ? p.rest - b * floor(p.rest / b) : (double)NAN;
-}
-
-/* ---- order ---- */
-
-static double less(double a, double b) {
-    const parts p = difference(a, b);
-    return most(p) < 0 ? 1 : least(p) >= 0 ? 0 : (double)NAN;
-}
-
-static double equal(double a, double b) {
-    const parts p = difference(a, b);
-    return most(p) < 0 || least(p) > 0 ? 0 : most(p) == 0 && least(p) == 0 ? 1 : (double)NAN;
-}
-
-static double choose(double a, double b, bool larger) {
-    if (less(b, a) == 0) return larger ? b : a;
-    return less(a, b) == 0 ? (larger ? a : b) : (double)NAN;
-}
-
-static double absolute(double a) {
-    return less(a, 0) == 0 ? a : less(0, a) == 0 ? add(split(0), split(a), -1) : (double)NAN;
-}
-
-static double sign_of(double a) {
-    return less(0, a) == 1 ? 1 : less(a, 0) == 1 ? -1 : (double)NAN;
-}
-
-double wi_onnx_calculate_open(wi_onnx_rule rule, double a, double b) {
-    if (is_product(a) || is_product(b)) return calculate_product(rule, a, b);
     switch (rule) {
     case WI_ONNX_SAME:
     case WI_ONNX_FLOOR:
     case WI_ONNX_CEIL:
     case WI_ONNX_ROUND:
     case WI_ONNX_TRUNC: return a; /* an open number is whole */
-    case WI_ONNX_ADD: return add(split(a), split(b), 1);
-    case WI_ONNX_SUB: return add(split(a), split(b), -1);
-    case WI_ONNX_NEG: return add(split(0), split(a), -1);
-    case WI_ONNX_MUL: return multiply(a, b);
-    case WI_ONNX_DIV: return divide(a, b);
-    case WI_ONNX_MOD: return modulo(a, b);
-    case WI_ONNX_MAX: return choose(a, b, true);
-    case WI_ONNX_MIN: return choose(a, b, false);
-    case WI_ONNX_RELU: return choose(a, 0, true);
-    case WI_ONNX_EQUAL: return equal(a, b);
-    case WI_ONNX_LESS: return less(a, b);
-    case WI_ONNX_GREATER: return less(b, a);
-    case WI_ONNX_LESS_EQUAL: return 1 - less(b, a);
-    case WI_ONNX_GREATER_EQUAL: return 1 - less(a, b);
-    case WI_ONNX_NOT: return equal(a, 0);
-    case WI_ONNX_ABS: return absolute(a);
-    case WI_ONNX_SIGN: return sign_of(a);
+    case WI_ONNX_ADD: return number_of(&o, wi_polynomial_add(&o.a, &o.b, 1, &p), &p);
+    case WI_ONNX_SUB: return number_of(&o, true, &o.difference);
+    case WI_ONNX_NEG: return negative(&o);
+    case WI_ONNX_MUL: return number_of(&o, wi_polynomial_multiply(&o.a, &o.b, &p), &p);
+    case WI_ONNX_SQUARE: return number_of(&o, wi_polynomial_multiply(&o.a, &o.a, &p), &p);
+    case WI_ONNX_DIV: return divide(&o, whole);
+    case WI_ONNX_MOD: return modulo(&o);
+    case WI_ONNX_MAX: return choose(&o, a, b, true);
+    case WI_ONNX_MIN: return choose(&o, a, b, false);
+    case WI_ONNX_RELU: return choose(&o, a, 0, true);
+    case WI_ONNX_EQUAL: return equal(&o);
+    case WI_ONNX_LESS: return less(&o);
+    case WI_ONNX_GREATER: return greater(&o);
+    case WI_ONNX_LESS_EQUAL: return 1 - greater(&o);
+    case WI_ONNX_GREATER_EQUAL: return 1 - less(&o);
+    case WI_ONNX_NOT: return is_at_least(&o, &o.a, 1) || is_at_most(&o, &o.a, -1) ? 0 : (double)NAN;
+    case WI_ONNX_ABS: return absolute(&o, a);
+    case WI_ONNX_SIGN: return sign_of(&o);
     default: return (double)NAN;
     }
 }

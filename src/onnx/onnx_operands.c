@@ -73,7 +73,7 @@ static wi_onnx_list get_list(
     if (!good)
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "%s must not depend on the network's inputs", what);
     for (size_t i = 0; good && i < known->count; i++) {
-        list.of[list.count++] = wi_onnx_to_size(known->data[i], &good);
+        list.of[list.count++] = wi_onnx_to_size(n->graph, known->data[i], &good);
         if (good && (takes_open || !wi_onnx_is_open(known->data[i]))) continue;
         wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
             "%s depends on an open size of the network's inputs: give these sizes when the file is loaded",

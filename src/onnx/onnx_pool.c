@@ -237,7 +237,7 @@ static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
                           : 0;
     for (int d = 0; d < w.axes + 2; d++) {
         all = d > 1 && dims[d] > INT32_MAX / (all < 0 ? -all : all + 1) ? 0 : all * dims[d];
-        if (wanted.count == w.axes + 2) after[d] = wi_onnx_dimension(wanted.of[d]) - dims[d];
+        if (wanted.count == w.axes + 2) after[d] = wi_onnx_dimension(n->graph, wanted.of[d]) - dims[d];
         if (all == 0 || (d > 1 && dims[d] < 1) || after[d] < 0 ||
             (wanted.count != 0 && wanted.count != w.axes + 2))
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,

@@ -81,7 +81,7 @@ static bool read_numbers(
     if (old || !wi_onnx_has(node, 3)) return false;
     *sizes = wi_onnx_get_sizes(n, node, 3, "the sizes");
     *count = sizes->count;
-    for (int i = 0; i < *count; i++) sizes->of[i] = wi_onnx_dimension(sizes->of[i]);
+    for (int i = 0; i < *count; i++) sizes->of[i] = wi_onnx_dimension(n->graph, sizes->of[i]);
     return n->status == WEFT_OK && sizes->count > 0 && sizes->count <= WEFT_MAX_RANK;
 }
 
@@ -93,7 +93,8 @@ static bool set_axis(axis *a, const weft_tensor *x, int d, double factor, int64_
     if (a->scale == 1 && (factor == 1 || size != 0)) return a->to = from, a->exact = true, true;
     if (from == 0) { /* an open size */
         const int64_t own = weft_tensor_dimension(x, d);
-        if (size != 0 && size % own == 0) a->scale = (double)(size / own);
+        int64_t times;
+        if (size != 0 && wi_dim_divides(x->graph, size, own, &times)) a->scale = (double)times;
         return a->scale == floor(a->scale) && a->scale > 1 && a->scale < 1024;
     }
     if (size == 0) size = factor > 0 && factor < 1e6 ? (int64_t)((float)factor * (float)from) : 0;
@@ -255,7 +256,7 @@ static weft_tensor *repeat_axis(const resizing *r, weft_tensor *x, int d) {
     if (r->method != NEAREST || (!centred && !begins) || r->rank == WEFT_MAX_RANK) return NULL;
     for (int i = 0; i <= r->rank; i++) repeats[i] = i == d + 1 ? (int64_t)r->axes[d].scale : 1;
     wi_onnx_dims(x, dims);
-    dims[d] *= repeats[d + 1];
+    dims[d] = wi_dim_multiply(x->graph, dims[d], repeats[d + 1]);
     return weft_reshape_shape(weft_tile(weft_unsqueeze(x, d + 1), r->rank + 1, repeats), r->rank, dims);
 }
 

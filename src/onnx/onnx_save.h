@@ -143,8 +143,8 @@ wi_export_value *wi_export_cast(wi_export *e, wi_export_value *x, int type);
 wi_export_value *wi_export_reshape(
     wi_export *e, wi_export_value *x, const wi_shape *from, const wi_shape *to);
 /* Does a dimension depend on the batch or the length? */
-bool wi_export_is_open(const wi_export *e, int64_t dim);
-bool wi_export_has_open(const wi_export *e, const wi_shape *shape);
+bool wi_export_is_open(int64_t dim);
+bool wi_export_has_open(const wi_shape *shape);
 /* A name that no value has yet, as similar to `wanted` as possible. */
 const char *wi_export_name(wi_export *e, const char *wanted);
 void wi_export_fail(wi_export *e, weft_status status);

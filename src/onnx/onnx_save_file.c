@@ -95,14 +95,14 @@ static void write_dim(const wi_export *e, wi_text *text, int64_t dim) {
     wi_text own = message_like(text);
     char printed[WI_SHAPE_TEXT];
     const wi_shape one = {.rank = 1, .dims = {dim}};
-    if (!wi_export_is_open(e, dim)) {
+    if (!wi_export_is_open(dim)) {
         number(&own, 1, dim);
-    } else if (dim == WEFT_BATCH || dim == WI_BATCH_SYMBOL) {
+    } else if (dim == WEFT_BATCH) {
         string(&own, 2, e->options.batch_name);
     } else if (dim == WEFT_LENGTH) {
         string(&own, 2, e->options.length_name);
     } else {
-        wi_shape_print(&one, printed);
+        wi_shape_print(e->graph, &one, printed);
         bytes_of(&own, 2, printed + 1, strlen(printed) - 2);
     }
     message(text, 1, &own);

@@ -6,8 +6,9 @@
 
 /* Are all spatial sizes known? */
 static bool is_fixed_image(const wi_export *e, const weft_tensor *y) {
+    (void)e;
     for (int i = 1; i < y->shape.rank - 1; i++)
-        if (wi_export_is_open(e, y->inputs[0]->shape.dims[i]) || wi_export_is_open(e, y->shape.dims[i]))
+        if (wi_export_is_open(y->inputs[0]->shape.dims[i]) || wi_export_is_open(y->shape.dims[i]))
             return false;
     return true;
 }
@@ -21,6 +22,22 @@ typedef struct window {
     int64_t more[3]; /* behind an axis of a transposed convolution: what it has beyond its windows */
 } window;
 
+/* The padding behind an axis of n elements with which a window has so many places: the number that a window over exactly these elements
+ * needs, if it is known, otherwise the first that gives this size whatever n is. INT64_MIN: there is none. */
+static int64_t padding_behind(weft_graph *graph, const window *w, int i, int64_t n, int64_t places) {
+    const int64_t reach = w->dilation[i] * (w->size[i] - 1) + 1, before = w->pads[i];
+    const int64_t covered =
+        wi_position_add(graph, wi_dim_multiply(graph, places - 1, w->stride[i]), reach, 1);
+    const int64_t behind = wi_position_add(graph, covered, n + before, -1);
+    if (!wi_export_is_open(wi_magnitude(behind))) return behind;
+    for (int64_t k = -1; k < reach; k++) {
+        const int64_t tried = k < 0 ? before : k;
+        const int64_t found = wi_dim_divide(graph, n + before + tried - reach, w->stride[i]);
+        if (wi_dim_add(graph, found, 1) == places) return tried;
+    }
+    return INT64_MIN;
+}
+
 /* The window over an image, and the padding behind each axis with which it has as many places as the result. Spatial axes are those from 1
  * on. False: an axis is open, and its padding cannot be known, or adaptive windows have different sizes. */
 static bool window_of(
@@ -33,11 +50,10 @@ static bool window_of(
         w->dilation[i] = own->dilation[k];
         w->pads[i] = own->padding[k];
         const int64_t n = image->dims[1 + i], places = result->dims[1 + i];
-        if (own->stride[k] == 0 && (wi_export_is_open(e, n) || n % places != 0)) return false;
+        if (own->stride[k] == 0 && (wi_export_is_open(n) || n % places != 0)) return false;
         if (own->stride[k] == 0) w->size[i] = w->stride[i] = n / places;
-        const int64_t reach = w->dilation[i] * (w->size[i] - 1) + 1;
-        const int64_t behind = (places - 1) * w->stride[i] + reach - n - w->pads[i];
-        if (wi_export_is_open(e, wi_magnitude(behind))) return false;
+        const int64_t behind = padding_behind(e->graph, w, i, n, places);
+        if (behind == INT64_MIN) return false;
         w->pads[w->axes + i] = behind > 0 ? behind : 0;
         w->more[i] = behind < 0 ? -behind : 0;
     }

@@ -9,7 +9,8 @@ static wi_export_value *value_of(wi_export *e, const weft_tensor *y, int index) 
 }
 
 static bool is_fixed(const wi_export *e, const weft_tensor *y) {
-    return !wi_export_has_open(e, &y->shape) && !wi_export_has_open(e, &y->inputs[0]->shape);
+    (void)e;
+    return !wi_export_has_open(&y->shape) && !wi_export_has_open(&y->inputs[0]->shape);
 }
 
 /* ---- views ---- */
@@ -56,9 +57,9 @@ static wi_export_value *emit_expand(wi_export *e, weft_tensor *y, const char *na
 static wi_export_value *emit_slice(wi_export *e, weft_tensor *y, const char *name) {
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int64_t axis = a->axis, size = y->shape.dims[axis], last = a->start + (size - 1) * a->step;
-    wi_export_value *const end = a->step == 1                 ? wi_export_size(e, a->start + size)
-                                 : wi_export_is_open(e, size) ? wi_export_ints(e, &(int64_t){INT64_MAX}, 1)
-                                                              : wi_export_size(e, last + 1);
+    wi_export_value *const end = a->step == 1              ? wi_export_size(e, a->start + size)
+                                 : wi_export_is_open(size) ? wi_export_ints(e, &(int64_t){INT64_MAX}, 1)
+                                                           : wi_export_size(e, last + 1);
     return wi_export_op(e, name,
         WI_FROM(value_of(e, y, 0), wi_export_size(e, a->start), end, wi_export_ints(e, &axis, 1),
             wi_export_ints(e, &a->step, 1)),
@@ -102,10 +103,6 @@ static bool can_pad(const wi_export *e, const weft_tensor *y) {
     for (int i = 0; i < y->shape.rank; i++) {
         const int mode = y->attributes->padding.mode[i];
         if (mode == WI_PADDING_INTERIOR || (mode == WI_PADDING_WRAP && e->options.opset < 19)) return false;
-        /* A batch axis that changes its size is a multiple of the symbol from then on. */
-        if (mode != WI_PADDING_NONE && y->inputs[0]->shape.dims[i] < 0 &&
-            e->graph->length_symbol != WI_BATCH_SYMBOL)
-            return false;
     }
     return true;
 }
@@ -120,9 +117,11 @@ static wi_export_value *pad(
     for (int i = 0; i < rank; i++) {
         if (a->mode[i] != mode) continue;
         pads[i] = a->before[i];
-        pads[rank + i] = y->shape.dims[i] - wi_counted(e->graph, y->inputs[0]->shape.dims[i]) - a->before[i];
+        pads[rank + i] = wi_position_add(e->graph, wi_counted(e->graph, y->shape.dims[i]),
+            wi_position_add(e->graph, wi_counted(e->graph, y->inputs[0]->shape.dims[i]), a->before[i], 1),
+            -1);
         pads_any = true;
-        if (wi_export_is_open(e, pads[i]) || wi_export_is_open(e, pads[rank + i]))
+        if (wi_export_is_open(pads[i]) || wi_export_is_open(pads[rank + i]))
             return wi_export_refuse(e, y, "paddings of an open size");
     }
     if (!pads_any) return x;

@@ -60,7 +60,7 @@ wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char
     if (!found || *found) return NULL;
     *found = e;
     wi_text_append(&e->missing, "%s%s %s%s%s", e->missing.length ? ", " : "", y->op->name,
-        wi_shape_print(&y->shape, text), *why ? ": " : "", why);
+        wi_shape_print(y->graph, &y->shape, text), *why ? ": " : "", why);
     return NULL;
 }
 
@@ -166,13 +166,13 @@ wi_export_value *wi_export_stored_parts(wi_export *e, const char *name, int type
 
 /* ---- sizes ---- */
 
-bool wi_export_is_open(const wi_export *e, int64_t dim) {
-    return dim < 0 || wi_has_length(dim, e->graph->length_symbol);
+bool wi_export_is_open(int64_t dim) {
+    return dim < 0 || wi_is_symbolic(dim);
 }
 
-bool wi_export_has_open(const wi_export *e, const wi_shape *shape) {
+bool wi_export_has_open(const wi_shape *shape) {
     bool open = false;
-    for (int i = 0; i < shape->rank; i++) open = open || wi_export_is_open(e, shape->dims[i]);
+    for (int i = 0; i < shape->rank; i++) open = open || wi_export_is_open(shape->dims[i]);
     return open;
 }
 
@@ -180,67 +180,77 @@ static wi_export_value *whole(wi_export *e, int64_t number) {
     return wi_export_ints(e, &number, 1);
 }
 
-/* Is the dimension a multiple of the symbol (of the batch: 0) plus a rest? Writes both. */
-static bool is_multiple(const wi_export *e, int64_t dim, int64_t symbol, int64_t *times, int64_t *rest) {
-    *rest = 0;
-    if (symbol == 0) return *times = -dim, dim < 0 && !wi_has_length(-dim, e->graph->length_symbol);
-    if (dim < 0 || !wi_has_length(dim, symbol)) return false;
-    *times = wi_length_times(dim, symbol, rest);
-    return *times > 0 && !wi_has_length(*times, symbol);
-}
-
-/* The batch (symbol 0) or the length, from the first input that has it. */
-static wi_export_value *open_size(wi_export *e, int64_t symbol) {
+/* A symbol, from the first input that has an axis of a multiple of it plus a number. */
+static wi_export_value *symbol_size(wi_export *e, size_t symbol) {
     for (size_t i = 0; i < e->input_count; i++) {
         const wi_shape *const shape = &e->inputs[i].tensor->shape;
         for (int axis = 0; axis < shape->rank; axis++) {
             int64_t times, rest;
-            if (!is_multiple(e, shape->dims[axis], symbol, &times, &rest)) continue;
+            if (wi_dim_symbol(e->graph, shape->dims[axis], &times, &rest) != (int)symbol) continue;
             wi_export_value *const all = wi_export_op(e, "Shape", WI_FROM(e->inputs[i].value), NULL);
             wi_export_value *size = wi_export_op(e, "Gather", WI_FROM(all, whole(e, axis)), NULL);
             if (rest) size = wi_export_op(e, "Sub", WI_FROM(size, whole(e, rest)), NULL);
             return times == 1 ? size : wi_export_op(e, "Div", WI_FROM(size, whole(e, times)), NULL);
         }
     }
-    wi_export_fail(e, wi_fail(WEFT_ERROR_UNSUPPORTED,
-                          "weft_onnx_save: a size depends on %s, but no input has an axis of this size",
-                          symbol == 0 ? "the batch" : wi_length_word(e->graph)));
+    wi_export_fail(
+        e, wi_fail(WEFT_ERROR_UNSUPPORTED,
+               "weft_onnx_save: a size depends on the size '%s', but no input has an axis of this size",
+               wi_symbol_name(e->graph, symbol)));
     return NULL;
 }
 
-/* The batch is that of inputs, whether it is the length of the graph or not. */
-static wi_export_value *symbol_size(wi_export *e, int64_t symbol) {
-    bool has_batch = false;
-    for (size_t i = 0; i < e->input_count; i++)
-        for (int axis = 0; axis < e->inputs[i].tensor->shape.rank; axis++)
-            has_batch = has_batch || e->inputs[i].tensor->shape.dims[axis] < 0;
-    return open_size(e, symbol == WI_BATCH_SYMBOL && has_batch ? 0 : symbol);
+static wi_export_value *compute_polynomial(wi_export *e, const wi_polynomial *p);
+
+/* A floor quotient: Div of ONNX rounds to zero, which is the same for sizes, as a plan refuses negative ones. */
+static wi_export_value *compute_factor(wi_export *e, uint16_t number) {
+    const wi_size_entry *const entry = &e->graph->sizes.of[number];
+    const int64_t key = ((int64_t)entry->prime << 21);
+    void **const known = find(e, KEY_SIZE, &key, sizeof key);
+    if (!known || *known) return known ? *known : NULL;
+    wi_export_value *const size =
+        entry->divisor > 1 ? wi_export_op(e, "Div",
+                                 WI_FROM(compute_polynomial(e, &entry->of), whole(e, entry->divisor)), NULL)
+                           : symbol_size(e, entry->symbol);
+    void **const now = find(e, KEY_SIZE, &key, sizeof key);
+    if (now) *now = size;
+    return size;
+}
+
+static wi_export_value *compute_polynomial(wi_export *e, const wi_polynomial *p) {
+    wi_export_value *sum = NULL;
+    for (int i = 0; i < p->count; i++) {
+        const wi_term *const term = &p->terms[i];
+        wi_export_value *product = compute_factor(e, term->factors[0]);
+        for (int k = 1; k < WI_MOST_FACTORS && term->factors[k] != WI_NO_FACTOR; k++)
+            product = wi_export_op(e, "Mul", WI_FROM(product, compute_factor(e, term->factors[k])), NULL);
+        if (term->times != 1) product = wi_export_op(e, "Mul", WI_FROM(product, whole(e, term->times)), NULL);
+        sum = sum ? wi_export_op(e, "Add", WI_FROM(sum, product), NULL) : product;
+    }
+    return p->rest ? wi_export_op(e, "Add", WI_FROM(sum, whole(e, p->rest)), NULL) : sum;
 }
 
 static wi_export_value *compute_size(wi_export *e, int64_t dim) {
-    const int64_t symbol = e->graph->length_symbol;
-    int64_t rest;
-    if (dim == WEFT_BATCH) return symbol_size(e, symbol == WI_BATCH_SYMBOL ? symbol : 0);
-    if (dim < 0)
-        return wi_export_op(e, "Mul", WI_FROM(wi_export_size(e, WEFT_BATCH), wi_export_size(e, -dim)), NULL);
-    if (dim == symbol) return symbol_size(e, symbol);
-    const int64_t times = wi_length_times(dim, symbol, &rest);
-    wi_export_value *size = wi_export_size(e, symbol);
-    if (times != 1) size = wi_export_op(e, "Mul", WI_FROM(size, wi_export_size(e, times)), NULL);
-    return rest ? wi_export_op(e, "Add", WI_FROM(size, whole(e, rest)), NULL) : size;
+    wi_polynomial p;
+    if (wi_polynomial_of(e->graph, dim, true, &p)) return compute_polynomial(e, &p);
+    wi_export_fail(e, wi_fail(WEFT_ERROR_UNSUPPORTED, "weft_onnx_save: a size is too large"));
+    return NULL;
 }
 
 wi_export_value *wi_export_size(wi_export *e, int64_t dim) {
-    if (!wi_export_is_open(e, dim)) return whole(e, dim);
-    void **const known = find(e, KEY_SIZE, &dim, sizeof dim);
-    if (known && !*known) *known = compute_size(e, dim);
-    return known ? *known : NULL;
+    if (!wi_export_is_open(dim)) return whole(e, dim);
+    void **known = find(e, KEY_SIZE, &dim, sizeof dim);
+    if (!known || *known) return known ? *known : NULL;
+    wi_export_value *const size = compute_size(e, dim);
+    known = find(e, KEY_SIZE, &dim, sizeof dim); /* others may have been added */
+    if (known) *known = size;
+    return size;
 }
 
 wi_export_value *wi_export_shape(wi_export *e, int rank, const int64_t *dims) {
     wi_export_value *sizes[WEFT_MAX_RANK];
     bool open = false;
-    for (int i = 0; i < rank; i++) open = open || wi_export_is_open(e, dims[i]);
+    for (int i = 0; i < rank; i++) open = open || wi_export_is_open(dims[i]);
     if (!open) return wi_export_ints(e, dims, rank);
     for (int i = 0; i < rank; i++) sizes[i] = wi_export_size(e, dims[i]);
     return wi_export_op(e, "Concat", sizes, (size_t)rank, WI_WITH(WI_WHOLE("axis", 0)));
@@ -258,7 +268,7 @@ wi_export_value *wi_export_reshape(
     int64_t dims[WEFT_MAX_RANK];
     bool inferred = false, computed = false;
     for (int i = 0; i < to->rank; i++) {
-        const bool open = wi_export_is_open(e, to->dims[i]),
+        const bool open = wi_export_is_open(to->dims[i]),
                    copied = i < from->rank && from->dims[i] == to->dims[i];
         computed = computed || (open && !copied && inferred);
         dims[i] = !open ? to->dims[i] : copied ? 0 : -1;

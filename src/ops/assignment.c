@@ -34,8 +34,8 @@ static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *
     if (variable->dtype != value->dtype || !wi_shape_equal(&variable->shape, &value->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, but the value is %s %s",
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),
-            wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
-            wi_shape_print(&value->shape, text_b));
+            wi_shape_print(variable->graph, &variable->shape, text_a), weft_dtype_name(value->dtype),
+            wi_shape_print(value->graph, &value->shape, text_b));
     weft_tensor *const made = wi_node(graph, op, inputs, 2, value->dtype, &value->shape, NULL);
     if (made && variable->variable) variable->variable->assigned = true;
     return made;

@@ -179,7 +179,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
             WI_FAIL(WEFT_ERROR_SHAPE,
                 "weft_gradients: the loss has shape %s, expected a single element; take its mean or sum "
                 "first",
-                wi_shape_print(&loss->shape, text));
+                wi_shape_print(loss->graph, &loss->shape, text));
     }
     if (!wi_dtype_is_float(loss->dtype))
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not %s", weft_dtype_name(loss->dtype),

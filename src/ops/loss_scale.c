@@ -3,7 +3,7 @@
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/waiting.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include <math.h>
 

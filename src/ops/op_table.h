@@ -2,8 +2,8 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
-#include "graph/length.h"
 #include "graph/op_rules.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include "ops/op_descriptors.h"
 #include <weft/ops.h>

@@ -140,7 +140,7 @@ static size_t find_most_undivided(const wi_placement *placement) {
 static weft_status divide_batch(weft_plan *plan, fitting *f, bool on_host) {
     const wi_request *const request = &plan->request;
     size_t before = SIZE_MAX;
-    if (request->devices.count > 1 || request->given.symbol == WI_BATCH_SYMBOL) return WEFT_OK;
+    if (request->devices.count > 1 || request->given.examples) return WEFT_OK;
     for (int64_t count = 2 * request->micro_batches; !f->fits && count < 2 * request->batch; count *= 2) {
         if (f->needed >= before) return WEFT_OK;
         before = f->needed;

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/process.h"
 #include "graph/attempt.h"
+#include "graph/sizes.h"
 #include "kernels/forced.h"
 #include "plan/verify/verify.h"
 #include <stdio.h>
@@ -59,7 +60,7 @@ static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *i
 static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
-    info->length = plan->request.given.symbol == WEFT_LENGTH ? plan->request.given.length : 0;
+    info->length = plan->request.given.values ? plan->request.given.values[WI_SYMBOL_LENGTH] : 0;
     info->micro_batches = plan->request.micro_batches;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
@@ -131,25 +132,48 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     if (own->batch < 1 || own->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: batch is %lld, expected 1 to 2^31 - 1",
             (long long)own->batch);
-    if (own->length < 0 || own->length > WI_LENGTH_ORDINARY)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: length is %lld, expected 1 to %lld",
-            (long long)own->length, (long long)WI_LENGTH_ORDINARY);
+    if (own->length < 0 || own->length > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: length is %lld, expected 1 to 2^31 - 1",
+            (long long)own->length);
+    if (own->size_count > 0 && !own->sizes)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_plan_create: sizes is NULL, but size_count is %zu", own->size_count);
     return WEFT_OK;
 }
 
-/* Takes the length from the options, or from the batch size if a batch axis is sliced, padded or concatenated (glossary: length). */
-static weft_status take_length(wi_request *request, int64_t length) {
-    weft_tensor *const *const outputs = request->outputs;
-    size_t first = 0;
-    while (first < request->output_count && !outputs[first]->has_length) first++;
-    if (first == request->output_count) return WEFT_OK;
-    const int64_t symbol = request->graph->length_symbol;
-    const bool is_batch = symbol == WI_BATCH_SYMBOL;
-    if (!is_batch && length == 0)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH, so set length in weft_plan_options",
-            first, outputs[first]->op->name);
-    request->given = (wi_given){symbol, is_batch ? request->batch : length, request->batch};
+static weft_status read_sizes(const weft_graph *graph, const weft_plan_options *options, int64_t *values) {
+    values[WI_SYMBOL_LENGTH] = options->length;
+    for (size_t i = 0; i < options->size_count; i++) {
+        const weft_named_size *const size = &options->sizes[i];
+        const size_t symbol = size->name ? wi_symbol_find(graph, size->name) : SIZE_MAX;
+        if (symbol == SIZE_MAX || symbol == WI_SYMBOL_BATCH)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: sizes[%zu] is '%.63s', which is %s", i,
+                size->name ? size->name : "(NULL)",
+                symbol == WI_SYMBOL_BATCH ? "the option batch" : "no size of weft_symbol in this graph");
+        if (size->size < 1 || size->size > INT32_MAX)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: the size '%s' is %lld, expected 1 to 2^31 - 1",
+                size->name, (long long)size->size);
+        if (values[symbol] != 0 && values[symbol] != size->size)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: the size '%s' is set to %lld and to %lld",
+                size->name, (long long)values[symbol], (long long)size->size);
+        values[symbol] = size->size;
+    }
+    return WEFT_OK;
+}
+
+/* The values of symbols if an output is symbolic. The batch is replaced by its value if a batch axis is sliced, padded or
+ * concatenated. */
+static weft_status take_sizes(wi_request *request, const weft_plan_options *options) {
+    const size_t count = wi_symbol_count(request->graph);
+    bool symbolic = false, cuts_batch = false;
+    int64_t *const values = wi_arena_take(request->arena, count * sizeof *values);
+    if (!values) return WEFT_ERROR_MEMORY;
+    WI_TRY(read_sizes(request->graph, options, values));
+    for (size_t i = 0; i < request->output_count; i++) {
+        symbolic = symbolic || request->outputs[i]->is_symbolic;
+        cuts_batch = cuts_batch || request->outputs[i]->cuts_batch;
+    }
+    if (symbolic) request->given = (wi_given){values, count, cuts_batch ? request->batch : 0, request->batch};
     return WEFT_OK;
 }
 
@@ -164,7 +188,7 @@ static weft_status fill_request(
     plan->request.plain = plan->request.graph->plain;
     plan->request.precision = plan->request.graph->precision;
     plan->request.matmul_precision = plan->request.graph->matmul_precision;
-    return take_length(&plan->request, options->length);
+    return take_sizes(&plan->request, options);
 }
 
 weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,
@@ -188,11 +212,8 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, &options);
     const wi_attempt attempt = wi_attempt_begin(graph);
-    const int64_t symbol = graph->length_symbol;
-    graph->length_symbol = 0; /* the nodes that a plan creates have fixed sizes */
     if (status == WEFT_OK) status = build(plan, &options);
     if (status == WEFT_OK) status = weft_graph_status(graph);
-    graph->length_symbol = symbol;
     plan->memory.created = status == WEFT_OK;
     if (status != WEFT_OK)
         plan_destroy(plan);

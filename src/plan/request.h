@@ -17,7 +17,7 @@
 #define WI_REQUEST_H
 
 #include "base/memory.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 
 typedef struct wi_device wi_device; /* cl/opened_device.h */
 
@@ -51,7 +51,7 @@ typedef struct wi_request {
     /* Format of stored activations and of the operands of products; f32: each node's dtype. */
     weft_dtype precision;
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
-    wi_given given;                         /* the length of this plan */
+    wi_given given;                         /* the sizes of this plan */
     weft_tensor *const *outputs;            /* as passed to weft_plan_create */
     size_t output_count;
 } wi_request;

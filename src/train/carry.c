@@ -38,7 +38,8 @@ static weft_tensor *build_carry_start(weft_tensor *state, weft_tensor *carry, in
     if (a < 0 || a >= rank || carry->shape.rank != 1 || carry->shape.dims[0] != state->shape.dims[a])
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "weft_carry_start: carry is %s, expected one number for each index of axis %d of the state %s",
-            wi_shape_print(&carry->shape, text_carry), axis, wi_shape_print(&state->shape, text));
+            wi_shape_print(carry->graph, &carry->shape, text_carry), axis,
+            wi_shape_print(state->graph, &state->shape, text));
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) dims[i] = i == a ? carry->shape.dims[0] : 1;
     weft_tensor *beside = weft_reshape_shape(carry, rank, dims);

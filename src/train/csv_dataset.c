@@ -4,7 +4,7 @@
  * become examples and gathers the texts of categories, and the last one (csv_rows.c) converts the numbers. */
 #include "base/options.h"
 #include "base/platform.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "train/csv_build.h"
 #include <inttypes.h>
 #include <stdio.h>

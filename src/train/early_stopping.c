@@ -2,7 +2,7 @@
 #include "train/early_stopping.h"
 #include "base/platform.h"
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/io.h>

@@ -77,7 +77,7 @@ static weft_status fill_node(wi_event *event, const node_list *list, size_t inde
     uint32_t *const inputs = wi_event_take(event, ((size_t)from->input_count + 1) * sizeof *inputs);
     *node = (wi_event_node){.name = name_of(event, from, index),
         .op = from->op->name,
-        .shape = wi_event_string(event, wi_shape_print(&from->shape, shape)),
+        .shape = wi_event_string(event, wi_shape_print(from->graph, &from->shape, shape)),
         .dtype = from->dtype,
         .rank = from->shape.rank,
         .is_parameter = from->variable && from->variable->trainable,
@@ -86,7 +86,7 @@ static weft_status fill_node(wi_event *event, const node_list *list, size_t inde
     if (!node->name || !node->shape || !inputs) return WEFT_ERROR_MEMORY;
     for (int i = 0; i < from->shape.rank; i++) {
         const int64_t size = from->shape.dims[i];
-        node->dims[i] = size < 0 || (from->has_length && size > WI_LENGTH_ORDINARY) ? -1 : size;
+        node->dims[i] = size < 0 || wi_is_symbolic(size) ? -1 : size;
     }
     for (int i = 0; i < from->input_count; i++) inputs[i] = list->numbers[from->inputs[i]->id] - 1;
     return WEFT_OK;

@@ -1,11 +1,14 @@
 /* Columns of a dataset feed inputs of a graph (contract in feed.h). */
 #include "train/feed.h"
+#include "graph/sizes.h"
+#include "graph/weft_graph.h"
 #include "ops/op_table.h"
 #include "train/loss_inputs.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* A walk over all nodes that the outputs depend on, each once. */
 typedef struct walk {
@@ -23,15 +26,14 @@ static void push(walk *w, weft_tensor *node) {
 
 static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     const wi_shape *const shape = &node->shape;
-    const bool cuts_batch = node->has_length && node->graph->length_symbol == WI_BATCH_SYMBOL;
-    bool good = shape->rank >= 1 && !cuts_batch && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
+    bool good = shape->rank >= 1 && !node->cuts_batch && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
     wi_feed_input input = {.tensor = node};
-    feed->waits = feed->waits || node->has_length;
+    feed->waits = feed->waits || node->is_symbolic;
     for (int axis = 1; axis < shape->rank && good; axis++) good = shape->dims[axis] > 0;
     if (!good) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' of shape %s cannot be fed with examples: expected (batch, ...)",
-            weft_tensor_name(node), wi_shape_print(shape, text));
+            weft_tensor_name(node), wi_shape_print(node->graph, shape, text));
     }
     if (shape->dims[0] > 0) {
         if (feed->fixed && feed->fixed != shape->dims[0])
@@ -112,8 +114,9 @@ static weft_status fail_names(const weft_tensor *first, const weft_tensor *secon
     char text[2][WI_SHAPE_TEXT];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "two inputs are named '%s', %s %s and %s %s: give them different names, or use one tensor for both",
-        weft_tensor_name(first), weft_dtype_name(first->dtype), wi_shape_print(&first->shape, text[0]),
-        weft_dtype_name(second->dtype), wi_shape_print(&second->shape, text[1]));
+        weft_tensor_name(first), weft_dtype_name(first->dtype),
+        wi_shape_print(first->graph, &first->shape, text[0]), weft_dtype_name(second->dtype),
+        wi_shape_print(second->graph, &second->shape, text[1]));
 }
 
 /* Columns feed inputs by name, so no two inputs may have the same name. */
@@ -156,6 +159,8 @@ weft_status wi_feed_collect(
 
 void wi_feed_clear(wi_feed *feed) {
     wi_release(feed->allocator, feed->inputs);
+    wi_release(feed->allocator, feed->values);
+    wi_release(feed->allocator, feed->sizes);
     *feed = (wi_feed){0};
 }
 
@@ -165,27 +170,60 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
     return NULL;
 }
 
-/* Returns the length at which the dimension is `size`; 0: there is no such length. */
-static int64_t length_for(int64_t dim, int64_t size) {
-    const int64_t at_one = wi_at_length(dim, WEFT_LENGTH, 1),
-                  step = wi_at_length(dim, WEFT_LENGTH, 2) - at_one;
-    const int64_t length = step > 0 && size >= at_one ? (size - at_one) / step + 1 : 0;
-    return length > 0 && wi_at_length(dim, WEFT_LENGTH, length) == size ? length : 0;
+/* The first column that has an axis whose size is a multiple of a symbol plus a number determines the symbol. */
+static void find_sizes(wi_feed *feed, const weft_tensor *input, const weft_column *column) {
+    for (int axis = 1; axis < input->shape.rank && axis <= column->rank; axis++) {
+        int64_t times, rest;
+        const int64_t size = column->dims[axis - 1];
+        const int symbol = wi_axis_is_symbolic(input, axis)
+                               ? wi_dim_symbol(input->graph, input->shape.dims[axis], &times, &rest)
+                               : -1;
+        if (symbol <= WI_SYMBOL_BATCH || (size_t)symbol >= feed->symbol_count || feed->values[symbol])
+            continue;
+        if (size > rest && (size - rest) % times == 0) feed->values[symbol] = (size - rest) / times;
+    }
 }
 
-/* The first column for an input with the length determines the length. */
-static void find_length(wi_feed *feed, const weft_tensor *input, const weft_column *column) {
-    for (int axis = 1; axis < input->shape.rank && axis <= column->rank && feed->length == 0; axis++)
-        if (wi_axis_has_length(input, axis))
-            feed->length = length_for(input->shape.dims[axis], column->dims[axis - 1]);
+static wi_given given_by(const wi_feed *feed) {
+    return (wi_given){.values = feed->values, .count = feed->symbol_count, .batch = 1};
 }
 
-/* The shape of an input at feed->length. */
+/* The shape of an input at the sizes that are known. */
 static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
+    const wi_given given = given_by(feed);
     wi_shape shape = input->shape;
-    for (int axis = 1; axis < shape.rank && input->has_length && feed->length > 0; axis++)
-        shape.dims[axis] = wi_at_length(shape.dims[axis], WEFT_LENGTH, feed->length);
+    for (int axis = 1; axis < shape.rank; axis++) {
+        int missing;
+        const int64_t size = wi_dim_at(input->graph, shape.dims[axis], &given, &missing);
+        if (missing < 0) shape.dims[axis] = size;
+    }
     return shape;
+}
+
+/* Makes the list of values for plans. */
+static void list_sizes(wi_feed *feed) {
+    const weft_graph *const graph = feed->count ? feed->inputs[0].tensor->graph : NULL;
+    feed->size_count = 0;
+    for (size_t i = 0; i < feed->symbol_count; i++)
+        if (feed->values[i])
+            feed->sizes[feed->size_count++] = (weft_named_size){wi_symbol_name(graph, i), feed->values[i]};
+    feed->digest =
+        feed->size_count ? XXH3_64bits(feed->values, feed->symbol_count * sizeof *feed->values) | 1 : 0;
+    feed->waits = false;
+    for (size_t i = 0; i < feed->count; i++) {
+        const wi_shape shape = fed_shape(feed, feed->inputs[i].tensor);
+        for (int axis = 1; axis < shape.rank; axis++)
+            feed->waits = feed->waits || wi_is_symbolic(shape.dims[axis]);
+    }
+}
+
+static weft_status make_values(wi_feed *feed, const weft_graph *graph) {
+    wi_release(feed->allocator, feed->values);
+    wi_release(feed->allocator, feed->sizes);
+    feed->symbol_count = wi_symbol_count(graph);
+    feed->values = wi_allocate_array(feed->allocator, feed->symbol_count, sizeof *feed->values);
+    feed->sizes = wi_allocate_array(feed->allocator, feed->symbol_count, sizeof *feed->sizes);
+    return feed->values && feed->sizes ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
 static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
@@ -207,7 +245,7 @@ static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, cons
     if (!wi_shape_equal(&shape, &wanted)) {
         char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, but its column is %s", column->name,
-            wi_shape_print(&wanted, expected), wi_shape_print(&shape, got));
+            wi_shape_print(input->graph, &wanted, expected), wi_shape_print(input->graph, &shape, got));
     }
     return WEFT_OK;
 }
@@ -227,7 +265,6 @@ static void size_inputs(wi_feed *feed) {
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         const wi_shape shape = fed_shape(feed, input->tensor);
-        feed->waits = feed->waits && feed->length == 0;
         input->bytes = weft_dtype_size(input->tensor->dtype);
         for (int axis = 1; axis < shape.rank; axis++) input->bytes *= (size_t)shape.dims[axis];
     }
@@ -240,7 +277,7 @@ static size_t find_column(const weft_column *columns, size_t from, size_t count,
 }
 
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count) {
-    feed->length = 0;
+    if (feed->count) WI_TRY(make_values(feed, feed->inputs[0].tensor->graph));
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         const char *const name = weft_tensor_name(input->tensor);
@@ -257,10 +294,13 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
         if (find_column(columns, c + 1, count, name) < count)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "input '%s': the dataset has two columns of this name; rename one of them", name);
-        find_length(feed, input->tensor, &columns[c]);
-        WI_TRY(check_fit(feed, input->tensor, &columns[c]));
+        find_sizes(feed, input->tensor, &columns[c]);
         input->column = c;
     }
+    list_sizes(feed);
+    for (size_t i = 0; i < feed->count; i++)
+        if (feed->inputs[i].column != SIZE_MAX)
+            WI_TRY(check_fit(feed, feed->inputs[i].tensor, &columns[feed->inputs[i].column]));
     size_inputs(feed);
     return WEFT_OK;
 }

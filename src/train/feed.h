@@ -27,10 +27,14 @@ typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
-    bool waits;     /* an input has WEFT_LENGTH, whose value is not known yet */
-    int64_t length; /* the value of WEFT_LENGTH in the columns; set by wi_feed_bind; 0: no input has it */
-    int64_t fixed;  /* examples per batch, as the first dimension of inputs says; 0: any number */
-    bool partial;   /* an input may lack a column: wi_feed_bind sets `column` to SIZE_MAX */
+    bool waits; /* an input has a size (WEFT_LENGTH, weft_symbol) whose value is not known yet */
+    /* The values of such sizes in the columns, set by wi_feed_bind: by number of the symbol (graph/sizes.h), and as plans take them. */
+    int64_t *values;
+    weft_named_size *sizes;
+    size_t symbol_count, size_count;
+    uint64_t digest; /* of the values, to compare them; 0: none is known */
+    int64_t fixed;   /* examples per batch, as the first dimension of inputs says; 0: any number */
+    bool partial;    /* an input may lack a column: wi_feed_bind sets `column` to SIZE_MAX */
 } wi_feed;
 
 /* Collects the inputs that any of the outputs depends on. After an error the feed is clear. WEFT_ERROR_SHAPE: an input

@@ -5,7 +5,7 @@
  * Deeper with Convolutions", 2015), CenterCrop, RandomHorizontalFlip, Resize. */
 #include "train/image_transform.h"
 #include "base/options.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "train/image_augment.h"
 #include <inttypes.h>
 #include <math.h>

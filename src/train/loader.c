@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "train/dataset.h"
 #include "train/epoch_order.h"
 #include <string.h>

@@ -21,12 +21,14 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric, co
     const int rank = weft_tensor_rank(output);
     bool good =
         weft_tensor_dtype(output) == WEFT_F32 && rank >= 1 && weft_tensor_dimension(output, 0) == WEFT_BATCH;
-    if (output->has_length && wi_shape_has_length(&output->shape, output->graph->length_symbol)) {
+    bool symbolic = false;
+    for (int axis = 0; axis < rank; axis++) symbolic = symbolic || wi_axis_is_symbolic(output, axis);
+    if (symbolic) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE,
             "trainer: the output of the metric '%s' has the shape %s, expected no variable size except the "
             "batch",
-            metric->name, wi_shape_print(&output->shape, text));
+            metric->name, wi_shape_print(output->graph, &output->shape, text));
     }
     item->rows = 1;
     for (int axis = 1; axis < rank && good; axis++) {
@@ -197,7 +199,7 @@ static weft_status check_shape(const wi_measure *item, const weft_column *column
     for (int i = 0; i < rank; i++) wanted.dims[i + 1] = dims[i];
     for (int i = 0; i < column->rank; i++) given.dims[i + 1] = column->dims[i];
     WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the target '%s' of the metric '%s' is %s, but its output needs %s",
-        item->target, item->name, wi_shape_print(&given, got), wi_shape_print(&wanted, expected));
+        item->target, item->name, wi_shape_print(NULL, &given, got), wi_shape_print(NULL, &wanted, expected));
 }
 
 static size_t numbers_of(const weft_column *column) {

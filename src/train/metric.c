@@ -14,7 +14,7 @@
 #include "train/metric.h"
 #include "base/options.h"
 #include "cl/context.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -111,12 +111,12 @@ weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* Binds the columns of a dataset. If the sequences have another length than those of the dataset before, the plans are
+/* Binds the columns of a dataset. If WEFT_LENGTH or a weft_symbol has another value than in the dataset before, the plans are
  * released, even if the function then refuses the dataset. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
-    const int64_t length = pass->feed.length;
+    const uint64_t sizes = pass->feed.digest;
     const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
-    if (length != pass->feed.length) {
+    if (sizes != pass->feed.digest) {
         weft_plan_release(pass->full);
         weft_plan_release(pass->rest);
         pass->full = pass->rest = NULL;
@@ -126,8 +126,8 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     if (pass->shards && pass->shards->totals_feed.count)
         WI_TRY(wi_feed_bind(&pass->shards->totals_feed, dataset->columns, dataset->count));
     if (pass->feed.waits)
-        WI_FAIL(WEFT_ERROR_SHAPE,
-            "no column of the dataset has an axis for WEFT_LENGTH, so the length of the batch is unknown");
+        WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset has an axis for WEFT_LENGTH, or for a size of "
+                                  "weft_symbol, so it is unknown");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
     WI_TRY(recode(pass, dataset));
     return wi_feed_check_labels(&pass->feed, pass->dataset);

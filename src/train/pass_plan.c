@@ -6,11 +6,11 @@
 weft_status wi_pass_create_plan(const wi_pass *pass, weft_plan **plan, int device,
     weft_tensor *const *outputs, size_t count, size_t examples) {
     *plan = NULL;
-    if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the length */
+    if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the sizes */
     /* Kernels that only validation needs are compiled late, so that training can begin before. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
         .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
-        .length = pass->feed.length};
+        .sizes = pass->feed.sizes, .size_count = pass->feed.size_count};
     if (device == 0) return weft_plan_create(plan, outputs, count, &options);
     const weft_context *const context = outputs[0]->graph->context;
     const wi_plan_devices devices = {.of = &context->devices[device], .count = 1};

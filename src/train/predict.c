@@ -12,7 +12,7 @@ static const char cache_key[] = "predict";
 typedef struct wanted {
     weft_tensor *outputs[MAX_OUTPUTS]; /* NULL beyond the last */
     size_t count, batch;
-    int64_t length; /* 0: none */
+    uint64_t sizes; /* the digest of the feed's values; 0: none */
 } wanted;
 
 typedef struct kept_plan {
@@ -45,11 +45,11 @@ static weft_status get_cache(plan_cache **cache, weft_graph *graph) {
 }
 
 static bool is_for(const kept_plan *kept, const wanted *w) {
-    return kept->plan && kept->of.batch == w->batch && kept->of.length == w->length &&
+    return kept->plan && kept->of.batch == w->batch && kept->of.sizes == w->sizes &&
            kept->of.count == w->count && memcmp(kept->of.outputs, w->outputs, sizeof w->outputs) == 0;
 }
 
-static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w) {
+static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w, const wi_feed *feed) {
     kept_plan *oldest = &cache->plans[0];
     cache->calls++;
     for (size_t i = 0; i < KEPT_PLANS; i++) {
@@ -61,8 +61,8 @@ static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w
         }
         if (kept->used < oldest->used) oldest = kept;
     }
-    const weft_plan_options options = {
-        WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)w->batch, .inference = true, .length = w->length};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)w->batch, .inference = true,
+        .sizes = feed->sizes, .size_count = feed->size_count};
     weft_plan_release(oldest->plan);
     *oldest = (kept_plan){0};
     WI_TRY(wi_plan_create_unowned(&oldest->plan, w->outputs, w->count, &options));
@@ -141,8 +141,8 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
     if (status == WEFT_OK) status = bind_inputs(&feed, graph, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
-    w.length = feed.length;
-    if (status == WEFT_OK) status = get_plan(&plan, cache, &w);
+    w.sizes = feed.digest;
+    if (status == WEFT_OK) status = get_plan(&plan, cache, &w, &feed);
     if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch);
     if (status == WEFT_OK) status = run(plan, outputs, output_count);
     if (status != WEFT_OK && plan) wait_after_failure(plan);

@@ -4,7 +4,7 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/prediction_form.h"
 #include "train/trainer_page.h"
 #include <math.h>

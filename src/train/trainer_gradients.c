@@ -49,7 +49,8 @@ static weft_status make_plan(gradients *g, const weft_trainer *trainer, size_t e
     WI_TRY(wi_feed_bind(&g->feed, dataset->columns, dataset->count));
     const bool told = graph->told_of_training;
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
-        .memory_limit = trainer->options.memory_limit, .length = g->feed.length};
+        .memory_limit = trainer->options.memory_limit, .sizes = g->feed.sizes,
+        .size_count = g->feed.size_count};
     graph->told_of_training = true; /* this plan trains nothing by intention */
     const weft_status status = weft_plan_create(&g->plan, g->of, g->count, &options);
     graph->told_of_training = told;

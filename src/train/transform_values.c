@@ -1,5 +1,5 @@
 /* The values of transforms, and the checks of their fields (contracts in weft/image_data.h and image_transform.h). */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "train/image_transform.h"
 #include <math.h>
 #include <stddef.h>

@@ -307,7 +307,7 @@ weft_status weft_vocabulary_check(const weft_vocabulary *vocabulary, const weft_
     char text[WI_SHAPE_TEXT];
     WI_FAIL(WEFT_ERROR_SHAPE,
         "a vocabulary of %zu tokens does not fit '%s' of shape %s: it belongs to another model",
-        vocabulary->count, weft_tensor_name(table), wi_shape_print(&table->shape, text));
+        vocabulary->count, weft_tensor_name(table), wi_shape_print(table->graph, &table->shape, text));
 }
 
 /* ---- text to numbers and back ---- */

@@ -53,10 +53,12 @@ static weft_tensor *tensor(call_source *self, weft_dtype dtype, int rank, const 
 }
 
 static size_t numbers_in(const weft_tensor *t, int64_t batch, int64_t length) {
-    const int64_t symbol = t->graph->length_symbol, given = symbol == WI_BATCH_SYMBOL ? batch : length;
+    const int64_t values[] = {0, length};
+    const wi_given given = {values, 2, 0, batch};
+    int missing;
     size_t count = 1;
     for (int i = 0; i < weft_tensor_rank(t); i++) {
-        const int64_t dim = wi_at_length(weft_tensor_dimension(t, i), symbol, given);
+        const int64_t dim = wi_dim_at(t->graph, weft_tensor_dimension(t, i), &given, &missing);
         const size_t size = dim < 0 ? (size_t)-dim * (size_t)batch : (size_t)dim;
         if (size == 0 || size > MOST_NUMBERS || count > MOST_NUMBERS / size) return 0;
         count *= size;

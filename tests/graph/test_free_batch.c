@@ -58,7 +58,7 @@ static void check_network(const free_network *n, free_scene (*cut)(const inputs 
     const free_scene s = cut(&in);
     const free_results r = free_build(n, &s, in.of[0]);
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
-        const wi_given at = free_given(graph, batches[k], 0);
+        const wi_given at = free_given(batches[k], 0);
         inputs fixed = in;
         free_results given = r;
         free_give(graph, fixed.of, 3, &at);
@@ -93,8 +93,8 @@ static void sum_over_one_example(void **state) {
     inputs in = make_inputs(graph);
     (void)without_first_example(&in);
     weft_tensor *given = weft_sum(in.of[0], 0), *planned = given;
-    assert_false(given->has_length);
-    const wi_given one = free_given(graph, 1, 0);
+    assert_false(given->is_symbolic);
+    const wi_given one = free_given(1, 0);
     free_give(graph, in.of, 1, &one);
     weft_tensor *direct = weft_sum(in.of[0], 0);
     free_give(graph, &given, 1, &one);

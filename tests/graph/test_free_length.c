@@ -13,14 +13,14 @@ enum { SAME_FROM = 2, PLANNED_FROM = 3, BATCH = 2 };
 /* ---- the same nodes ---- */
 
 static void give(const free_scene *s, weft_tensor **nodes, size_t count, int64_t length) {
-    const wi_given given = free_given(s->graph, BATCH, length);
+    const wi_given given = free_given(BATCH, length);
     free_give(s->graph, nodes, count, &given);
 }
 
 /* What a plan makes of the nodes at the length. */
 static free_results rewrite(const free_scene *s, const free_results *of, int64_t length) {
     free_results r = *of;
-    const wi_given given = free_given(s->graph, BATCH, length);
+    const wi_given given = free_given(BATCH, length);
     free_rewrite(s->graph, r.of, r.count, &given);
     return r;
 }
@@ -114,7 +114,7 @@ static bool met[OP_COUNT];
 static void meet(weft_tensor *node, bool *seen) {
     if (seen[node->id]) return;
     seen[node->id] = true;
-    for (size_t i = 0; i < OP_COUNT; i++) met[i] |= ops[i] == node->op && node->has_length;
+    for (size_t i = 0; i < OP_COUNT; i++) met[i] |= ops[i] == node->op && node->is_symbolic;
     for (int i = 0; i < node->input_count; i++) meet(node->inputs[i], seen);
 }
 

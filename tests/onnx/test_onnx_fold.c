@@ -1,5 +1,6 @@
 /* Nodes of ONNX networks that the host computes: numbers with open sizes, control flow, functions, and bad input. */
 #include "onnx/onnx_fold.h"
+#include "onnx/onnx_sizes.h"
 #include "support/fixture.h"
 #include "support/onnx_bytes.h"
 #include <math.h>
@@ -27,39 +28,69 @@ static weft_status try_load(void) {
 
 /* ---- numbers that depend on open sizes ---- */
 
-#define N 0x1p40
-#define L ((double)WEFT_LENGTH)
+/* A number of a file, or from HANDLES on a handle of graph/sizes.h. NAN: none. */
+#define HANDLES 0x1p40
+#define N       ((double)WI_BATCH_HANDLE)
+#define L       ((double)WEFT_LENGTH)
 
-/* wanted NAN: the result is left to the device. */
-static const struct {
+typedef struct calculation {
     wi_onnx_rule rule;
-    double a, b, wanted;
-} calculations[] = {{WI_ONNX_ADD, 12 * N + 3, 4, 12 * N + 7}, {WI_ONNX_SUB, 2 * L + 1, 2 * L, 1},
-    {WI_ONNX_SUB, 5, N, 5 - N}, {WI_ONNX_MUL, 2 * N + 1, 3, 6 * N + 3}, {WI_ONNX_MUL, N, 0.5, NAN},
-    {WI_ONNX_MUL, 4 * N, 0.5, 2 * N}, {WI_ONNX_MUL, N, N, NAN}, {WI_ONNX_MUL, 2 * N, 3 * L, 6 * N *L},
-    {WI_ONNX_MUL, N + 1, L, NAN}, {WI_ONNX_MUL, N *L, 64, 64 * N *L}, {WI_ONNX_MUL, N *L, 0.5, NAN},
-    {WI_ONNX_DIV, 6 * N *L, 2 * N, 3 * L}, {WI_ONNX_DIV, 6 * N *L, 3 * L, 2 * N},
-    {WI_ONNX_DIV, 12 * N, 4, 3 * N}, {WI_ONNX_DIV, 3 * N, 2, NAN}, {WI_ONNX_DIV, 2 * L + 1, 2, NAN},
-    {WI_ONNX_DIV, 6 * L, 2 * L, 3}, {WI_ONNX_DIV, L, N, NAN}, {WI_ONNX_DIV, 5, L, NAN},
-    {WI_ONNX_DIV, N, 0, NAN}, {WI_ONNX_MOD, 8 * N + 5, 4, 1}, {WI_ONNX_MOD, L, 2, NAN},
-    {WI_ONNX_MOD, 4 * L - 9, 4, NAN}, {WI_ONNX_EQUAL, N, -1, 0}, {WI_ONNX_EQUAL, N, 0, 0},
-    {WI_ONNX_EQUAL, N, 1, NAN}, {WI_ONNX_EQUAL, N, N, 1}, {WI_ONNX_EQUAL, N, L, NAN}, {WI_ONNX_LESS, L, 1, 0},
-    {WI_ONNX_LESS, L, 2, NAN}, {WI_ONNX_LESS, 0, L, 1}, {WI_ONNX_LESS, L, L + 1, 1},
-    {WI_ONNX_GREATER, 2 * N, N, 1}, {WI_ONNX_GREATER, N, N *L, NAN}, {WI_ONNX_LESS_EQUAL, 1, L, 1},
-    {WI_ONNX_GREATER_EQUAL, L, 1, 1}, {WI_ONNX_MAX, L, 1, L}, {WI_ONNX_MIN, L, 1, 1},
-    {WI_ONNX_MIN, L, 512, NAN}, {WI_ONNX_MAX, L - 5, 0, NAN}, {WI_ONNX_ABS, -N, 0, N},
-    {WI_ONNX_SIGN, N, 0, 1}, {WI_ONNX_RELU, N - 1, 0, N - 1}, {WI_ONNX_NOT, N, 0, 0},
-    {WI_ONNX_FLOOR, N, 0, N}, {WI_ONNX_NEG, N, 0, -N}, {WI_ONNX_SQRT, N, 0, NAN}, {WI_ONNX_POW, N, 2, NAN}};
+    double a, b, wanted; /* wanted NAN: the result is left to the device */
+} calculation;
+
+static double number_of(weft_graph *graph, double number) {
+    wi_polynomial p;
+    if (!(fabs(number) >= HANDLES)) return number;
+    assert_true(wi_polynomial_of(graph, (int64_t)number, false, &p));
+    return wi_onnx_from_polynomial(graph, &p);
+}
+
+static void check_calculation(weft_graph *graph, size_t index, const calculation *c, bool whole) {
+    const double made =
+        wi_onnx_calculate_open(graph, c->rule, whole, number_of(graph, c->a), number_of(graph, c->b));
+    const double wanted = number_of(graph, c->wanted);
+    if (isnan(wanted) ? !isnan(made) : made != wanted)
+        fail_msg("calculation %zu gives %g, not %g", index, made, wanted);
+}
+
+/* floor(of / 2) as a handle. */
+static double half_of(weft_graph *graph, double of) {
+    return (double)wi_counted(graph, wi_dim_divide(graph, (int64_t)of, 2));
+}
 
 static void test_open_numbers(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof calculations / sizeof *calculations; i++) {
-        const double made =
-            wi_onnx_calculate_open(calculations[i].rule, calculations[i].a, calculations[i].b);
-        const double wanted = calculations[i].wanted;
-        if (isnan(wanted) ? !isnan(made) : made != wanted)
-            fail_msg("calculation %zu gives %g, not %g", i, made, wanted);
-    }
+    weft_graph *const graph = test_graph();
+    const double NL = (double)wi_counted(graph, wi_dim_multiply(graph, WEFT_BATCH, WEFT_LENGTH)),
+                 NN = (double)wi_counted(graph, wi_dim_multiply(graph, WEFT_BATCH, WEFT_BATCH)),
+                 parity = (double)wi_position_add(graph, WEFT_LENGTH, 2 * (int64_t)half_of(graph, L), -1),
+                 half_more = (double)wi_position_add(graph, WI_BATCH_HANDLE, (int64_t)half_of(graph, N), 1),
+                 sum = (double)wi_dim_add(graph, (int64_t)NL, WEFT_LENGTH);
+    const calculation calculations[] = {{WI_ONNX_ADD, 12 * N + 3, 4, 12 * N + 7},
+        {WI_ONNX_SUB, 2 * L + 1, 2 * L, 1}, {WI_ONNX_SUB, 5, N, 5 - N},
+        {WI_ONNX_MUL, 2 * N + 1, 3, 6 * N + 3}, {WI_ONNX_MUL, N, 0.5, NAN}, {WI_ONNX_MUL, 4 * N, 0.5, 2 * N},
+        {WI_ONNX_MUL, N, N, NN}, {WI_ONNX_MUL, 2 * N, 3 * L, 6 * NL}, {WI_ONNX_MUL, N + 1, L, sum},
+        {WI_ONNX_MUL, NL, 64, 64 * NL}, {WI_ONNX_MUL, NL, 0.5, NAN}, {WI_ONNX_DIV, 6 * NL, 2 * N, 3 * L},
+        {WI_ONNX_DIV, 6 * NL, 3 * L, 2 * N}, {WI_ONNX_DIV, sum, L, N + 1}, {WI_ONNX_DIV, 12 * N, 4, 3 * N},
+        {WI_ONNX_DIV, N, 0.5, 2 * N}, {WI_ONNX_DIV, 6 * L, 2 * L, 3}, {WI_ONNX_DIV, L, N, NAN},
+        {WI_ONNX_DIV, 5, L, NAN}, {WI_ONNX_DIV, N, 0, NAN}, {WI_ONNX_MOD, 8 * N + 5, 4, 1},
+        {WI_ONNX_MOD, L, 2, parity}, {WI_ONNX_EQUAL, N, -1, 0}, {WI_ONNX_EQUAL, N, 0, 0},
+        {WI_ONNX_EQUAL, N, 1, NAN}, {WI_ONNX_EQUAL, N, N, 1}, {WI_ONNX_EQUAL, N, L, NAN},
+        {WI_ONNX_LESS, L, 1, 0}, {WI_ONNX_LESS, L, 2, NAN}, {WI_ONNX_LESS, 0, L, 1},
+        {WI_ONNX_LESS, L, L + 1, 1}, {WI_ONNX_GREATER, 2 * N, N, 1}, {WI_ONNX_GREATER, N, NL, NAN},
+        {WI_ONNX_LESS_EQUAL, 1, L, 1}, {WI_ONNX_GREATER_EQUAL, L, 1, 1}, {WI_ONNX_MAX, L, 1, L},
+        {WI_ONNX_MIN, L, 1, 1}, {WI_ONNX_MIN, L, 512, NAN}, {WI_ONNX_MAX, L - 5, 0, NAN},
+        {WI_ONNX_ABS, -N, 0, N}, {WI_ONNX_SIGN, N, 0, 1}, {WI_ONNX_RELU, N - 1, 0, N - 1},
+        {WI_ONNX_NOT, N, 0, 0}, {WI_ONNX_FLOOR, N, 0, N}, {WI_ONNX_NEG, N, 0, -N}, {WI_ONNX_SQRT, N, 0, NAN},
+        {WI_ONNX_SQUARE, N, 0, NN}, {WI_ONNX_POW, N, 2, NAN}};
+    /* Whole numbers are divided as sizes of strided windows are; floats only where the quotient is exact. */
+    const calculation floors[] = {
+        {WI_ONNX_DIV, 3 * N, 2, half_more}, {WI_ONNX_DIV, 2 * L + 1, 2, L}, {WI_ONNX_DIV, L - 3, 2, NAN}};
+    for (size_t i = 0; i < sizeof calculations / sizeof *calculations; i++)
+        check_calculation(graph, i, &calculations[i], false);
+    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) check_calculation(graph, i, &floors[i], true);
+    check_calculation(graph, 0, &(calculation){WI_ONNX_DIV, 3 * N, 2, NAN}, false);
+    weft_graph_release(graph);
 }
 
 /* (batch, 6, length) as (batch, 3, 2 length), by sizes that the file calculates, plus the positions along the length. */

@@ -230,7 +230,12 @@ static void test_sizes(void **state) {
     onnx_output(&file, "y");
     onnx_output(&file, "w");
     onnx_end_model(&file, begun);
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(NULL), "'height', 'width', 'x:3'", "give sizes");
+    assert_weft_ok(load(&model, &graph, NULL));
+    assert_int_equal(weft_tensor_dimension(weft_onnx_output(model, 0), 1), weft_symbol(graph, "height"));
+    assert_int_equal(weft_tensor_dimension(weft_onnx_output(model, 0), 2), weft_symbol(graph, "width"));
+    assert_int_equal(weft_tensor_dimension(weft_onnx_output(model, 0), 3), weft_symbol(graph, "x:3"));
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
     weft_onnx_size sizes[] = {{"height", WEFT_LENGTH}, {"x:2", 8}, {"x:3", 5}, {"z:1", 7}};
     weft_onnx_options options = {WEFT_ONNX_OPTIONS_INIT, .sizes = sizes, .size_count = 4};
     assert_weft_ok(load(&model, &graph, &options));

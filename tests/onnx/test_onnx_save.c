@@ -66,9 +66,9 @@ static weft_status save_case(const cJSON *json, const char *path, int opset) {
 static size_t count_elements(const weft_tensor *x, int64_t *dims) {
     size_t count = 1;
     for (int i = 0; i < x->shape.rank; i++) {
-        const int64_t symbol = x->graph->length_symbol;
-        const int64_t dim =
-            wi_at_length(x->shape.dims[i], symbol, symbol == WI_BATCH_SYMBOL ? BATCH : LENGTH);
+        const wi_given given = {(const int64_t[]){0, LENGTH}, 2, 0, BATCH};
+        int missing;
+        const int64_t dim = wi_dim_at(x->graph, x->shape.dims[i], &given, &missing);
         dims[i] = dim < 0 ? -dim * BATCH : dim;
         count *= (size_t)dims[i];
     }
@@ -108,8 +108,8 @@ static weft_tensor *input_of(const weft_graph *graph, int index) {
 static void *run_network(const char *name, const weft_graph *graph, weft_tensor *output) {
     test_random random = test_random_named(name, 0);
     int64_t dims[WEFT_MAX_RANK];
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true, .batch = BATCH,
-        .length = graph->length_symbol == WEFT_LENGTH ? LENGTH : 0};
+    const weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .inference = true, .batch = BATCH, .length = LENGTH};
     weft_plan *plan;
     assert_weft_ok(weft_plan_create(&plan, &output, 1, &options));
     for (int i = 0; input_of(graph, i); i++) {

@@ -1,7 +1,7 @@
 /* What depends on a batch axis that is cut or lengthened: plans that do not share over batches and those that do, what
  * weft_predict and a trainer make of it, and the lines of what a graph, or a batch, cannot do. Values: test_batch_axis. */
 /* test once */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include "support/fixture.h"
 #include <math.h>
@@ -29,7 +29,7 @@ static void only_what_is_cut_is_made_again(void **state) {
     weft_graph *const graph = test_graph();
     weft_tensor *const h = weft_tanh(weft_linear(weft_input(graph, "x", WEFT_F32, WIDTH), 4));
     weft_tensor *const sum = weft_sum(weft_square(changes(h))), *const mean = weft_mean(h);
-    assert_true(sum->has_length && !mean->has_length && !h->has_length);
+    assert_true(sum->is_symbolic && !mean->is_symbolic && !h->is_symbolic);
     plan_at(mean, 3);
     const uint32_t before = graph->node_count;
     plan_at(mean, 5);
@@ -183,12 +183,6 @@ static void batches_that_do_not_fit(void **state) {
 
 typedef weft_tensor *refused(weft_tensor *x); /* (batch, WIDTH) */
 
-static weft_tensor *stepped(weft_tensor *x) {
-    return weft_slice_step(x, 0, 0, WEFT_END, 2);
-}
-static weft_tensor *stepped_cut(weft_tensor *x) {
-    return weft_slice_step(rows(x, 1, WEFT_END), 0, 0, WEFT_END, 2);
-}
 static weft_tensor *reversed(weft_tensor *x) {
     return rows(x, 3, 2);
 }
@@ -213,50 +207,23 @@ static weft_tensor *other_sizes(weft_tensor *x) {
 static weft_tensor *parameter(weft_tensor *x) {
     return weft_linear(weft_transpose(rows(x, 1, WEFT_END)), 2);
 }
-static weft_tensor *length_after(weft_tensor *x) {
-    weft_tensor *const y = rows(x, 1, WEFT_END);
-    return y ? weft_input(weft_tensor_graph(x), "y", WEFT_F32, WEFT_LENGTH) : NULL;
-}
-static weft_tensor *length_before(weft_tensor *x) {
-    return weft_input(weft_tensor_graph(x), "y", WEFT_F32, WEFT_LENGTH) ? rows(x, 1, WEFT_END) : NULL;
-}
-static weft_tensor *length_and_pad(weft_tensor *x) {
-    const int64_t one[] = {1, 0};
-    weft_input(weft_tensor_graph(x), "y", WEFT_F32, WEFT_LENGTH);
-    return weft_pad(x, one, one, WEFT_PAD_EDGE, 0);
-}
-static weft_tensor *length_and_rows(weft_tensor *x) {
-    weft_input(weft_tensor_graph(x), "y", WEFT_F32, WEFT_LENGTH);
-    return weft_concat(
-        (weft_tensor *[]){x, weft_parameter(weft_tensor_graph(x), "w", weft_zeros(), 2, WIDTH)}, 2, 0);
-}
 static weft_tensor *channels(weft_tensor *x) {
     weft_tensor *const cut = weft_unsqueeze(rows(x, 1, WEFT_END), 0);
     return weft_group_norm_with(cut, 1, NULL, NULL, 1e-5f);
-}
-static weft_tensor *resampled(weft_tensor *x) {
-    return weft_upsample_nearest(weft_unsqueeze(weft_transpose(rows(x, 1, WEFT_END)), 0), 2);
 }
 
 static void what_is_refused_says_so(void **state) {
     static const struct {
         refused *build;
         const char *line;
-    } cases[] = {{stepped, "slice: step 2 of axis 0 of (batch, 3) depends on the batch size"},
-        {stepped_cut, "slice: step 2 of axis 0 of (batch - 1, 3): an axis that depends on the batch can only "
-                      "be sliced with step 1"},
-        {reversed, "slice: 3..2 of axis 0 is empty or outside (batch, 3)"},
+    } cases[] = {{reversed, "slice: 3..2 of axis 0 is empty or outside (batch, 3)"},
         {reversed_from_the_end, "slice: -1..-2 of axis 0 is empty or outside (batch, 3)"},
-        {halved, "has a size that is too large, or is no multiple of the batch plus a number"},
+        {halved, "split: axis 0 of (batch - 1, 3) cannot be split into 2 equal parts"},
         {split, "split: the 2 sizes do not add up to axis 0 of (batch, 3)"},
         {greatest, "topk: axis 0 of (batch, 3) depends on the batch size"},
         {other_sizes, "(batch, 3) and (batch - 1, 3) do not broadcast"},
-        {parameter, "its shape (2, batch - 1) cannot depend on the batch"},
-        {length_after, "input: a graph cannot both use WEFT_LENGTH and change the size of a batch axis"},
-        {length_before, "slice: a graph cannot both use WEFT_LENGTH and change the size of a batch axis"},
-        {length_and_pad, "pad: a graph cannot both"}, {length_and_rows, "concat: a graph cannot both"},
-        {channels, "group_norm: x is (1, batch - 1, 3)"},
-        {resampled, "resample: the size of axis 2 depends on the batch"}};
+        {parameter, "its shape (2, batch - 1) cannot depend on a size that plans choose"},
+        {channels, "group_norm: x is (1, batch - 1, 3)"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_graph *const graph = test_graph();
@@ -271,27 +238,30 @@ static void what_is_refused_says_so(void **state) {
 /* ---- how sizes are written ---- */
 
 static void shapes_name_the_batch(void **state) {
-    enum { B = WI_BATCH_SYMBOL };
-    static const struct {
+    const int64_t B = WI_BATCH_HANDLE;
+    const struct {
         int64_t dim;
         const char *text;
-    } cases[] = {{INT64_C(1) * B - 1, "(batch - 1)"}, {INT64_C(2) * B + 3, "(2*batch + 3)"},
-        {INT64_C(4096) * B - 4096, "(4096*batch - 4096)"},
-        {INT64_C(4096) * WEFT_LENGTH - 4096, "(4096*length - 4096)"},
-        {1 - INT64_C(1) * B, "((batch - 1)*batch)"}, {INT64_C(1) * B * B, "(batch*batch)"}};
+    } cases[] = {{B - 1, "(batch - 1)"}, {2 * B + 3, "(2*batch + 3)"},
+        {4096 * B - 4096, "(4096*batch - 4096)"}, {4096 * WEFT_LENGTH - 4096, "(4096*length - 4096)"},
+        {1 - B, "((batch - 1)*batch)"}};
     char text[WI_SHAPE_TEXT];
     (void)state;
+    weft_graph *const graph = test_graph();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const wi_shape shape = {.rank = 1, .dims = {cases[i].dim}};
-        assert_string_equal(wi_shape_print(&shape, text), cases[i].text);
+        assert_string_equal(wi_shape_print(graph, &shape, text), cases[i].text);
     }
-    assert_int_equal(wi_at_length(INT64_C(3) * B - 2, B, 5), 13);
-    assert_int_equal(wi_at_length(-3, B, 5), 15);
-    assert_int_equal(wi_at_length(1 - INT64_C(1) * B, B, 5), 20);
-    assert_int_equal(wi_at_length(INT64_C(1) * B - 7, B, 5), -2);
-    assert_int_equal(wi_at_length(-3, WEFT_LENGTH, 5), -3);
-    assert_int_equal(wi_without_symbol(INT64_C(3) * B), -3);
-    assert_int_equal(wi_without_symbol(INT64_C(3) * B + 1), INT64_C(3) * B + 1);
+    const wi_given five = {.examples = 5, .batch = 5};
+    int missing;
+    assert_int_equal(wi_dim_at(graph, 3 * B - 2, &five, &missing), 13);
+    assert_int_equal(wi_dim_at(graph, -3, &five, &missing), 15);
+    assert_int_equal(wi_dim_at(graph, 1 - B, &five, &missing), 20);
+    assert_int_equal(wi_dim_at(graph, B - 7, &five, &missing), -2);
+    assert_int_equal(wi_dim_at(graph, -3, &(wi_given){.batch = 5}, &missing), -3);
+    assert_int_equal(wi_dim_canonical(graph, 3 * B), -3);
+    assert_int_equal(wi_dim_canonical(graph, 3 * B + 1), 3 * B + 1);
+    weft_graph_release(graph);
 }
 
 int main(void) {

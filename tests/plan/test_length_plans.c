@@ -3,7 +3,7 @@
 /* test once */
 #include "cl/context.h"
 #include "cl/program.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "support/fixture.h"
 #include <math.h>
 #include <string.h>
@@ -284,19 +284,18 @@ static weft_tensor *parameter(weft_tensor *x) {
 static weft_tensor *wide(weft_tensor *x) {
     return weft_linear(weft_transpose(x), 2);
 }
-static weft_tensor *halves(weft_tensor *x) {
-    return weft_slice_step(x, 1, 0, WEFT_END, 2);
-}
 static weft_tensor *strided(weft_tensor *x) {
-    const weft_conv_options two = {WEFT_CONV_OPTIONS_INIT, .strides = {2}};
+    const weft_conv_options two = {WEFT_CONV_OPTIONS_INIT, .strides = {2}, .mode = WEFT_PADDING_SAME};
     return weft_conv_with(
         weft_transpose(x), weft_parameter(weft_tensor_graph(x), "k", weft_zeros(), 2, WIDTH, 3), NULL, &two);
 }
 static weft_tensor *pooled(weft_tensor *x) {
-    return weft_max_pool(weft_transpose(x), &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {2}});
+    return weft_max_pool(weft_transpose(x),
+        &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {2}, .strides = {3}, .ceil_mode = true});
 }
 static weft_tensor *resampled(weft_tensor *x) {
-    return weft_upsample_nearest(weft_transpose(x), 2);
+    return weft_resample(
+        weft_transpose(x), &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .factors = {0.3}});
 }
 static weft_tensor *paired(weft_tensor *x) {
     return weft_reshape(weft_sum(x, 2), WEFT_BATCH, WEFT_LENGTH / 2, 2);
@@ -326,33 +325,29 @@ static weft_tensor *tails(weft_tensor *x) {
         weft_adaptive_softmax_layer(weft_tensor_graph(x), WIDTH, 9, (const int64_t[]){4}, 1, &half);
     return weft_adaptive_softmax_loss(softmax, x, weft_argmax(x, 2));
 }
-static weft_tensor *often(weft_tensor *x) {
-    weft_tensor *const scores = weft_matmul(x, weft_transpose(x));
-    weft_tensor *const cube = weft_mul(weft_unsqueeze(scores, 1), weft_unsqueeze(scores, 3));
-    return weft_reshape(cube, WEFT_BATCH, WEFT_LENGTH * WEFT_LENGTH, WEFT_LENGTH);
-}
-static weft_tensor *too_large_beside_it(weft_tensor *x) {
+static weft_tensor *divided(weft_tensor *x) {
     return weft_expand(
-        weft_slice(x, 2, 0, 1), 3, (const int64_t[]){WEFT_BATCH, WEFT_LENGTH, WEFT_LENGTH / 3});
+        weft_slice(x, 2, 0, 1), 3, (const int64_t[]){WEFT_BATCH, WEFT_LENGTH, WEFT_LENGTH / 2 * 3});
 }
 
 static void ops_that_take_none_say_so(void **state) {
     static const struct {
         refused *build;
         const char *line;
-    } cases[] = {{parameter, "parameter 'w': its shape (length, 2) cannot depend on WEFT_LENGTH"},
-        {wide, "cannot depend on WEFT_LENGTH"}, {halves, "slice: step 2 of axis 1 of (batch, length, 4)"},
-        {strided, "the stride must be 1"},
-        {pooled, "max_pool: the stride is 2 along an axis that depends on WEFT_LENGTH"},
-        {resampled, "resample: the size of axis 2 depends on WEFT_LENGTH"},
-        {paired, "reshape: (batch, length) and"},
+    } cases[] = {
+        {parameter, "parameter 'w': its shape (length, 2) cannot depend on a size that plans choose"},
+        {wide, "cannot depend on a size that plans choose"},
+        {strided, "with mode WEFT_PADDING_SAME and a stride above 1 the sizes of the image must be numbers"},
+        {pooled, "max_pool: with ceil_mode, axis 2 of (batch, 4, length) must be a number"},
+        {resampled, "resample: factors[0] = 0.3 along axis 2 of (batch, 4, length), which plans choose"},
+        {paired, "has more than 2^40 elements"},
         {other_length, "shapes (batch, length, 4) and (5, 4) do not broadcast"},
         {channels, "group_norm: x is (batch, length, 4)"},
-        {scaled_by_width, "the option scale must be set if the width depends on the batch or WEFT_LENGTH"},
+        {scaled_by_width, "the option scale must be set if the width depends on the batch or on another size "
+                          "that plans choose"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
-        {tails, "a capacity is 0.5, expected 1 because the number of rows depends on WEFT_LENGTH"},
-        {often, "reshape: too many axes of (batch, length, length, length) depend on WEFT_LENGTH"},
-        {too_large_beside_it, "expand: (batch, length, 40249584) has a size"}};
+        {tails, "a capacity is 0.5, expected 1 because plans choose the number of rows of (length*batch, 4)"},
+        {divided, "has a size that is too large, or that is no sum, product or quotient of sizes"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_graph *const graph = test_graph();
@@ -372,21 +367,25 @@ static void shapes_name_the_length(void **state) {
         int64_t dim;
         const char *text;
     } cases[] = {{WEFT_LENGTH, "(length)"}, {2 * WEFT_LENGTH + 3, "(2*length + 3)"},
-        {-WEFT_LENGTH, "(length*batch)"}, {-(3 * WEFT_LENGTH - 1), "((3*length - 1)*batch)"},
-        {WEFT_LENGTH * WEFT_LENGTH, "(length*length)"}, {5, "(5)"}, {-2, "(2*batch)"},
-        {INT64_C(1) << 27, "(134217728)"}};
+        {-WEFT_LENGTH, "(length*batch)"}, {-(3 * WEFT_LENGTH - 1), "((3*length - 1)*batch)"}, {5, "(5)"},
+        {-2, "(2*batch)"}, {INT64_C(1) << 27, "(134217728)"}};
+    static const int64_t values[] = {0, 5};
+    const wi_given five = {values, 2, 0, 1};
+    int missing;
     char text[WI_SHAPE_TEXT];
     (void)state;
+    weft_graph *const graph = test_graph();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const wi_shape shape = {.rank = 1, .dims = {cases[i].dim}};
-        assert_string_equal(wi_shape_print(&shape, text), cases[i].text);
+        assert_string_equal(wi_shape_print(graph, &shape, text), cases[i].text);
     }
-    assert_int_equal(wi_at_length(2 * WEFT_LENGTH + 3, WEFT_LENGTH, 5), 13);
-    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 1), WEFT_LENGTH, 5), -4);
-    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 5), WEFT_LENGTH, 5), 0);
-    assert_int_equal(wi_at_length(WEFT_LENGTH - 7, WEFT_LENGTH, 5), -2);
-    assert_int_equal(wi_at_length(3 * WEFT_LENGTH * WEFT_LENGTH + 2 * WEFT_LENGTH, WEFT_LENGTH, 5), 85);
-    assert_int_equal(wi_at_length(768, WEFT_LENGTH, 5), 768);
+    assert_int_equal(wi_dim_at(graph, 2 * WEFT_LENGTH + 3, &five, &missing), 13);
+    assert_int_equal(wi_dim_at(graph, -(WEFT_LENGTH - 1), &five, &missing), -4);
+    assert_int_equal(wi_dim_at(graph, -(WEFT_LENGTH - 5), &five, &missing), 0);
+    assert_int_equal(wi_dim_at(graph, WEFT_LENGTH - 7, &five, &missing), -2);
+    assert_int_equal(wi_dim_at(graph, 768, &five, &missing), 768);
+    assert_int_equal(missing, -1);
+    weft_graph_release(graph);
 }
 
 /* A graph that nobody told a length takes numbers as they are. */
@@ -396,7 +395,7 @@ static void numbers_stay_numbers(void **state) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, INT64_C(1) << 27);
     weft_tensor *const y = weft_mean(weft_reshape(x, WEFT_BATCH, 2, 1 << 26), 2);
     assert_weft_ok(weft_graph_status(graph));
-    assert_false(x->has_length || y->has_length);
+    assert_false(x->is_symbolic || y->is_symbolic);
     weft_graph_release(graph);
 }
 

@@ -209,6 +209,45 @@ static weft_tensor *pooled(const free_scene *s) {
 static weft_tensor *resampled(const free_scene *s) {
     return weft_upsample_nearest(s->x, 2);
 }
+static weft_tensor *strided(const free_scene *s) {
+    weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
+    const weft_conv_options two = {WEFT_CONV_OPTIONS_INIT, .strides = {2}, .paddings = {1}},
+                            three = {WEFT_CONV_OPTIONS_INIT, .strides = {3}, .paddings = {2},
+                                .mode = WEFT_PADDING_EACH};
+    weft_tensor *const half = weft_conv_with(
+        image, weft_parameter(s->graph, "two", weft_init_normal(0, 1), 4, FREE_WIDTH, 3), NULL, &two);
+    weft_tensor *const sixth = weft_conv_with(
+        half, weft_parameter(s->graph, "three", weft_init_normal(0, 1), 4, 4, 3), NULL, &three);
+    return weft_conv_transpose_with(sixth, weft_parameter(s->graph, "back", weft_init_normal(0, 1), 4, 2, 2),
+        NULL, &(weft_conv_options){WEFT_CONV_OPTIONS_INIT, .strides = {2}});
+}
+static weft_tensor *pooled_by_steps(const free_scene *s) {
+    weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
+    const weft_pool_options two = {WEFT_POOL_OPTIONS_INIT, .windows = {3}, .strides = {2}, .paddings = {1}},
+                            up = {WEFT_POOL_OPTIONS_INIT, .windows = {2}, .ceil_mode = true};
+    return weft_add(
+        weft_mul(weft_max_pool(image, &two), weft_avg_pool(image, &two)), weft_avg_pool(image, &up));
+}
+static weft_tensor *every_second(const free_scene *s) {
+    weft_tensor *const even = weft_slice_step(s->x, 1, 0, WEFT_END, 2);
+    return weft_concat((weft_tensor *[]){weft_square(even), weft_slice_step(s->x, 1, 1, WEFT_END, 3)}, 2, 1);
+}
+static weft_tensor *enlarged(const free_scene *s) {
+    weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
+    weft_tensor *const fine =
+        weft_add(weft_upsample_linear(image, 2, false), weft_upsample_linear(image, 2, true));
+    const weft_resample_options coarse = {WEFT_RESAMPLE_OPTIONS_INIT, .factors = {0.5},
+                                    .mode = WEFT_RESAMPLE_LINEAR},
+                                fixed = {
+                                    WEFT_RESAMPLE_OPTIONS_INIT, .sizes = {5}, .mode = WEFT_RESAMPLE_LINEAR};
+    weft_tensor *const sum =
+        weft_add(weft_sum(weft_resample(fine, &coarse), 2), weft_sum(weft_resample(image, &fixed), 2));
+    return weft_mul(weft_upsample_nearest(fine, 3), weft_unsqueeze(sum, 2));
+}
+static weft_tensor *squares(const free_scene *s) { /* a product of the size with itself */
+    weft_tensor *const scores = weft_matmul(s->x, weft_transpose(s->x));
+    return weft_cumsum(weft_flatten_axes(scores, 1, 2), 1);
+}
 static weft_tensor *normalized(const free_scene *s) {
     weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
     return weft_add(weft_batch_norm(image), weft_add(weft_instance_norm(image), weft_group_norm(image, 2)));
@@ -230,12 +269,13 @@ const free_network free_networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1
     NETWORK(rnn, 1), NETWORK(cross_entropy, 1), NETWORK(sequence_loss, 1), NETWORK(pointed, 1),
     NETWORK(ctc, 1), NETWORK(regression, 1), NETWORK(crossed, 1), NETWORK(probabilities, 1),
     NETWORK(margins, 1), NETWORK(indexed, 1), NETWORK(response, 1), NETWORK(convolved, 1), NETWORK(pooled, 1),
-    NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1)};
+    NETWORK(strided, 3), NETWORK(pooled_by_steps, 2), NETWORK(every_second, 2), NETWORK(enlarged, 2),
+    NETWORK(squares, 1), NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1)};
 const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
 /* ---- at a length ---- */
 
-/* What wi_length_make gives over what it gave for the inputs; made: by number of a node. */
+/* What wi_make_at_sizes gives over what it gave for the inputs; made: by number of a node. */
 static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor **made) {
     bool differs = false;
     if (made[node->id]) return made[node->id];
@@ -246,8 +286,8 @@ static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor *
         differs = differs || inputs[i] != node->inputs[i];
     }
     made[node->id] = node;
-    if (differs || wi_length_follows(node, inputs, given))
-        assert_weft_ok(wi_length_make(node, inputs, given, &made[node->id]));
+    if (differs || wi_sizes_follow(node, inputs, given))
+        assert_weft_ok(wi_make_at_sizes(node, inputs, given, &made[node->id]));
     free(inputs);
     return made[node->id];
 }
@@ -269,18 +309,18 @@ free_results free_build(const free_network *network, const free_scene *scene, we
     return r;
 }
 
-wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length) {
-    const int64_t symbol = graph->length_symbol;
-    return (wi_given){symbol, symbol == WI_BATCH_SYMBOL ? batch : length, batch};
+wi_given free_given(int64_t batch, int64_t length) {
+    enum { MOST = 64 };
+    static int64_t values[MOST][WI_SYMBOL_LENGTH + 1]; /* by length, so that several may be in use */
+    assert_in_range(length, 0, MOST - 1);
+    values[length][WI_SYMBOL_LENGTH] = length;
+    return (wi_given){values[length], WI_SYMBOL_LENGTH + 1, length ? 0 : batch, batch};
 }
 
 void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given) {
     weft_tensor **const made = calloc(graph->node_count, sizeof *made);
-    const int64_t symbol = graph->length_symbol;
     assert_non_null(made);
-    graph->length_symbol = 0; /* as while a plan is made */
     for (size_t i = 0; i < count; i++) nodes[i] = make(nodes[i], given, made);
-    graph->length_symbol = symbol;
     free(made);
 }
 
@@ -290,12 +330,9 @@ static weft_tensor *same_kernel(void *asker, weft_tensor *node) {
 }
 
 void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given) {
-    const int64_t symbol = graph->length_symbol;
     wi_rewrite pass = {.graph = graph, .batch = given->batch, .given = *given, .replace_kernel = same_kernel};
-    graph->length_symbol = 0;
     assert_weft_ok(wi_rewrite_begin(&pass, nodes, count));
     assert_weft_ok(wi_rewrite_run(&pass));
-    graph->length_symbol = symbol;
     memcpy(nodes, pass.roots, count * sizeof *nodes);
     wi_rewrite_end(&pass);
 }

@@ -32,8 +32,9 @@ typedef struct free_results {
 free_results free_build(const free_network *network, const free_scene *scene, weft_tensor *input);
 
 /* What a plan gives a graph. */
-wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length);
-/* In place of the nodes, what wi_length_make gives; and what rewriting makes of them. */
+/* length 0: the batch is replaced by its value. */
+wi_given free_given(int64_t batch, int64_t length);
+/* In place of the nodes, what wi_make_at_sizes gives; and what rewriting makes of them. */
 void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
 void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
 

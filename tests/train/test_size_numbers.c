@@ -99,8 +99,8 @@ static void set(void *options, const field *f, double value) {
     switch (f->type) {
     case FLOAT: *(float *)at = (float)value; return;
     case DOUBLE: *(double *)at = value; return;
-    case I32: *(int32_t *)at = (int32_t)value; return;
-    case U32: *(uint32_t *)at = (uint32_t)value; return;
+    case I32: *(int32_t *)at = (int32_t)(int64_t)value; return;
+    case U32: *(uint32_t *)at = (uint32_t)(int64_t)value; return;
     case I64: *(int64_t *)at = (int64_t)value; return;
     case U64: *(uint64_t *)at = (uint64_t)value; return;
     case SIZE: *(size_t *)at = (size_t)value; return;
@@ -194,7 +194,7 @@ static void schedules_refuse_sizes(void **state) {
     weft_schedule steps = weft_multi_step_schedule(milestones, 2, 0.5f);
     steps.milestones[1] = (uint64_t)stand_ins[0];
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 120748753 is a placeholder");
+        WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 2203077050368 is a placeholder");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_schedule_rate(&steps, (float)stand_ins[0], 0, &rate),
         "is a placeholder for a size");
 #undef OF

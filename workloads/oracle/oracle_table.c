@@ -45,13 +45,12 @@ const oracle_op *oracle_find(const char *name) {
 
 /* times · symbol + rest, where the symbol is the one that leaves the smaller rest; an ordinary number has neither. */
 static int64_t without_symbols(int64_t n, const oracle_sizes *sizes) {
-    if (n < WI_LENGTH_ORDINARY) return n;
-    int64_t of_length, of_batch;
-    const int64_t lengths = wi_length_times(n, WEFT_LENGTH, &of_length);
-    const int64_t batches = wi_length_times(n, WI_BATCH_SYMBOL, &of_batch);
+    if (!wi_is_symbolic(n)) return n;
+    const int64_t lengths = (n + WEFT_LENGTH / 2) / WEFT_LENGTH,
+                  batches = (n + WI_BATCH_HANDLE / 2) / WI_BATCH_HANDLE;
+    const int64_t of_length = n - lengths * WEFT_LENGTH, of_batch = n - batches * WI_BATCH_HANDLE;
     const bool batch = llabs(of_batch) < llabs(of_length);
-    return without_symbols(batch ? batches : lengths, sizes) * (batch ? sizes->batch : sizes->length) +
-           (batch ? of_batch : of_length);
+    return (batch ? batches * sizes->batch : lengths * sizes->length) + (batch ? of_batch : of_length);
 }
 
 int64_t oracle_size(int64_t size, const oracle_sizes *sizes) {

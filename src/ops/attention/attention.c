@@ -7,17 +7,17 @@
  * WI_ATTENTION_WIDTH or with the batch as a length, are computed by products and a softmax, with the scores in memory. */
 #include "ops/attention/attention.h"
 #include "base/integers.h"
-#include "graph/length.h"
 #include "graph/scope.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include <math.h>
 
 /* ---- sections of the packed results ---- */
 
-int64_t wi_attention_length(const wi_shape *shape) {
+int64_t wi_attention_length(weft_graph *graph, const wi_shape *shape) {
     int64_t count;
     int power;
-    wi_shape_count(shape, &count, &power);
+    wi_shape_count(graph, shape, &count, &power);
     return power ? -count : count;
 }
 
@@ -32,15 +32,17 @@ static wi_shape attention_row(const wi_shape *y) {
 
 weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y) {
     const wi_shape row = attention_row(y);
-    const int64_t length = wi_attention_length(&row);
+    const int64_t length = wi_attention_length(pack->graph, &row);
     return weft_reshape_shape(
-        wi_slice_dims(pack, 0, wi_attention_length(y) + length, length, 1), 4, row.dims);
+        wi_slice_dims(
+            pack, 0, wi_dim_add(pack->graph, wi_attention_length(pack->graph, y), length), length, 1),
+        4, row.dims);
 }
 
 /* A section of a packed result, as (n0, n1, length, width). It is stored in this order, or with heads_inside as (n0, length, n1,
  * width), which a layer with several heads can merge without a copy. */
 static weft_tensor *section_of(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
-    weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(&shape), 1);
+    weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(pack->graph, &shape), 1);
     if (!x || !y->attributes->attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
@@ -71,8 +73,9 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = wi_attributes_of(y);
     if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
     const wi_shape row = attention_row(&y->shape);
-    const wi_shape shape = {
-        .rank = 1, .dims = {wi_attention_length(&y->shape) + 2 * wi_attention_length(&row)}};
+    const wi_shape shape = {.rank = 1,
+        .dims = {wi_dim_add(
+            y->graph, wi_attention_length(y->graph, &y->shape), 2 * wi_attention_length(y->graph, &row))}};
     return wi_node(
         y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
 }
@@ -114,7 +117,7 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     if (!pack || !inputs[WI_ATTENTION_OUTPUT_GRADIENT]) return;
     int64_t starts[4] = {0};
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
-        starts[i + 1] = starts[i] + wi_attention_length(&x[i]->shape);
+        starts[i + 1] = wi_dim_add(x[i]->graph, starts[i], wi_attention_length(x[i]->graph, &x[i]->shape));
     const wi_shape shape = {.rank = 1, .dims = {starts[3]}};
     weft_tensor *all = wi_node(
         y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, y->attributes);
@@ -144,9 +147,9 @@ const wi_op wi_op_attention = {.name = "attention",
 static weft_tensor *fail_shapes(weft_tensor *const *x, const char *rule) {
     char text[3][WI_SHAPE_TEXT];
     return wi_graph_fail(x[WI_ATTENTION_QUERY]->graph, WEFT_ERROR_SHAPE, "attention: q %s, k %s, v %s: %s",
-        wi_shape_print(&x[WI_ATTENTION_QUERY]->shape, text[0]),
-        wi_shape_print(&x[WI_ATTENTION_KEY]->shape, text[1]),
-        wi_shape_print(&x[WI_ATTENTION_VALUE]->shape, text[2]), rule);
+        wi_shape_print(x[WI_ATTENTION_QUERY]->graph, &x[WI_ATTENTION_QUERY]->shape, text[0]),
+        wi_shape_print(x[WI_ATTENTION_KEY]->graph, &x[WI_ATTENTION_KEY]->shape, text[1]),
+        wi_shape_print(x[WI_ATTENTION_VALUE]->graph, &x[WI_ATTENTION_VALUE]->shape, text[2]), rule);
 }
 
 /* Dimension i from the end; 1 is the last. */
@@ -154,8 +157,8 @@ static int64_t end_dim(const weft_tensor *x, int i) {
     return x->shape.dims[x->shape.rank - i];
 }
 
-static bool end_has_length(const weft_tensor *x, int i) {
-    return wi_axis_has_length(x, x->shape.rank - i);
+static bool end_is_symbolic(const weft_tensor *x, int i) {
+    return wi_axis_is_symbolic(x, x->shape.rank - i);
 }
 
 static bool check_shapes(weft_tensor *const *x, wi_shape *lead) {
@@ -189,7 +192,7 @@ static bool check_mask(weft_tensor *const *x, const wi_shape *lead) {
     if (!wi_shape_broadcast(&mask->shape, &scores, &both) || !wi_shape_equal(&both, &scores))
         return wi_graph_fail(mask->graph, WEFT_ERROR_SHAPE,
             "attention: the mask %s does not broadcast to %s, the shape of the scores",
-            wi_shape_print(&mask->shape, text_m), wi_shape_print(&scores, text_s));
+            wi_shape_print(mask->graph, &mask->shape, text_m), wi_shape_print(mask->graph, &scores, text_s));
     return true;
 }
 
@@ -227,7 +230,8 @@ static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t lengt
     x = weft_expand(x, whole.rank, whole.dims);
     int64_t inner = 1;
     if (outer.rank > 1) inner = lead->dims[--outer.rank];
-    return x ? weft_reshape_shape(x, 4, (const int64_t[]){wi_attention_length(&outer), inner, length, width})
+    return x ? weft_reshape_shape(
+                   x, 4, (const int64_t[]){wi_attention_length(x->graph, &outer), inner, length, width})
              : NULL;
 }
 
@@ -237,9 +241,11 @@ bool wi_attention_fits(weft_tensor *const *x, const wi_shape *lead) {
         end_dim(x[WI_ATTENTION_QUERY], 1), end_dim(x[WI_ATTENTION_VALUE], 1)};
     int64_t count;
     int power;
-    wi_shape_count(lead, &count, &power);
+    wi_shape_count(x[0]->graph, lead, &count, &power);
     for (int i = 0; i < 4; i++) {
-        if (limits[i] < 1 || limits[i] > (i < 2 ? INT32_MAX / 2 : WI_ATTENTION_WIDTH)) return false;
+        const bool is_length = i < 2;
+        if (is_length && wi_is_symbolic(limits[i])) continue;
+        if (limits[i] < 1 || limits[i] > (is_length ? INT32_MAX / 2 : WI_ATTENTION_WIDTH)) return false;
     }
     return power <= 1;
 }
@@ -267,9 +273,9 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     wi_shape lead;
     if (!check(x, options, &lead)) return NULL;
     const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1);
-    if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
-        return fail_shapes(
-            x, "the option scale must be set if the width depends on the batch or WEFT_LENGTH");
+    if (options->scale == 0 && (d < 0 || end_is_symbolic(x[WI_ATTENTION_QUERY], 1)))
+        return fail_shapes(x, "the option scale must be set if the width depends on the batch or on another "
+                              "size that plans choose");
     const double scale = WI_OPTION((double)options->scale, 1.0 / sqrt((double)d));
     const float dropout = wi_scope_is_inference(x[WI_ATTENTION_QUERY]->graph) ? 0 : options->dropout;
     if (!wi_attention_fits(x, &lead)) return wi_attention_composed(x, options, scale);

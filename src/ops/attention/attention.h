@@ -34,7 +34,7 @@ weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[W
 weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 
 /* The number of elements of the shape, as a dimension (negative if it is a multiple of the batch). */
-int64_t wi_attention_length(const wi_shape *shape);
+int64_t wi_attention_length(weft_graph *graph, const wi_shape *shape);
 /* The correction of each row: the factor by which the gradient must be multiplied because the logarithm of the row's sum is rounded. It
  * is 1, or less if a mask has large numbers (attention_mask.clh). */
 weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y);

@@ -19,8 +19,9 @@ static bool fits(const char *what, const weft_tensor *cache, const weft_tensor *
     wi_graph_fail(cache->graph, WEFT_ERROR_SHAPE,
         "attention_cached: the cache of %s is a %s %s %s, but the new rows are %s %s; expected a state of "
         "the rows' dtype and of shape (..., capacity, d)",
-        what, cache->op->name, weft_dtype_name(cache->dtype), wi_shape_print(&cache->shape, text_cache),
-        weft_dtype_name(rows->dtype), wi_shape_print(&rows->shape, text_rows));
+        what, cache->op->name, weft_dtype_name(cache->dtype),
+        wi_shape_print(cache->graph, &cache->shape, text_cache), weft_dtype_name(rows->dtype),
+        wi_shape_print(rows->graph, &rows->shape, text_rows));
     return false;
 }
 
@@ -30,7 +31,8 @@ static bool check(weft_tensor *const *inputs, const caches *c) {
     if (!graph) return false;
     if (c->position->dtype != WEFT_I32 || c->position->shape.rank != 0) {
         wi_graph_fail(graph, WEFT_ERROR_SHAPE, "attention_cached: position is %s %s, expected i32 of rank 0",
-            weft_dtype_name(c->position->dtype), wi_shape_print(&c->position->shape, text));
+            weft_dtype_name(c->position->dtype),
+            wi_shape_print(c->position->graph, &c->position->shape, text));
         return false;
     }
     return fits("keys", c->keys, inputs[1]) && fits("values", c->values, inputs[2]);

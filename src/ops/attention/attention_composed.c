@@ -1,5 +1,6 @@
 /* Attention of products and a softmax, with the scores in memory: for inputs that the kernels do not support, and for second
  * gradients. */
+#include "graph/sizes.h"
 #include "ops/attention/attention.h"
 #include <float.h>
 #include <math.h>
@@ -68,7 +69,7 @@ static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
 static weft_tensor *packed(const weft_tensor *node, weft_tensor *x, int64_t start) {
     if (x && node->attributes->attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
     if (!x) return NULL;
-    const int64_t length = wi_attention_length(&x->shape);
+    const int64_t length = wi_attention_length(x->graph, &x->shape);
     return wi_dilate_dims(weft_reshape_shape(x, 1, &length), 0, start, 1, node->shape.dims[0]);
 }
 
@@ -81,7 +82,8 @@ weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[W
     weft_tensor *lse =
         weft_mul_number(weft_logsumexp_axes(s.scores, (const int64_t[]){3, WEFT_END}, true), WI_LOG2_E);
     if (!result || !lse) return NULL;
-    const int64_t behind = wi_attention_length(&result->shape), length = wi_attention_length(&lse->shape);
+    const int64_t behind = wi_attention_length(result->graph, &result->shape),
+                  length = wi_attention_length(lse->graph, &lse->shape);
     return weft_add(packed(y, result, 0), /* without corrections, which have no gradient */
         wi_dilate_dims(weft_reshape_shape(lse, 1, &length), 0, behind, 1, y->shape.dims[0]));
 }
@@ -115,7 +117,7 @@ weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[
         if (!parts[i]) return NULL;
         weft_tensor *const part = packed(y, parts[i], start);
         all = all ? weft_add(all, part) : part;
-        start += wi_attention_length(&parts[i]->shape);
+        start = wi_dim_add(parts[i]->graph, start, wi_attention_length(parts[i]->graph, &parts[i]->shape));
     }
     return all;
 }

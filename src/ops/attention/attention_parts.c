@@ -108,7 +108,7 @@ static bool take_lead(const parts *p, const weft_tensor *y, wi_shape *lead) {
     *lead = y->shape;
     lead->rank -= 2;
     for (int i = 0; i < lead->rank; i++)
-        if (wi_axis_has_length(y, i)) return false;
+        if (wi_axis_is_symbolic(y, i)) return false;
     wi_shape weights = y->inputs[0]->shape;
     weights.rank -= 2;
     /* The random numbers of dropout depend on the index in the weights. */

@@ -2,6 +2,7 @@
  * conv_data as matrix products over windows (kernels/convolution/conv_product.h), conv_weight has kernels of its own
  * (kernels/convolution/conv_weight.c). */
 #include "ops/convolution/conv.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include "ops/spatial.h"
 #include <inttypes.h>
@@ -198,7 +199,8 @@ static weft_tensor *fail_shapes(
     const char *op, const weft_tensor *x, const weft_tensor *weight, const char *rule) {
     char text_x[WI_SHAPE_TEXT], text_w[WI_SHAPE_TEXT];
     return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: x %s and weight %s: %s", op,
-        wi_shape_print(&x->shape, text_x), wi_shape_print(&weight->shape, text_w), rule);
+        wi_shape_print(x->graph, &x->shape, text_x), wi_shape_print(weight->graph, &weight->shape, text_w),
+        rule);
 }
 
 /* Checks ranks, dtypes, fixed sizes and channels. False: an error is recorded. */
@@ -213,8 +215,10 @@ static bool check_operands(
         return fail_shapes(op, x, weight,
             "expected x (N, C, spatial...) with one to three spatial axes, and a weight of the same rank");
     for (int i = 0; i < rank; i++) {
-        if (weight->shape.dims[i] <= 0 || (i > 0 && x->shape.dims[i] <= 0))
-            return fail_shapes(op, x, weight, "channels and spatial sizes must be numbers, not the batch");
+        if (weight->shape.dims[i] <= 0 || wi_axis_is_symbolic(weight, i) || (i > 0 && x->shape.dims[i] <= 0))
+            return fail_shapes(op, x, weight,
+                "the sizes of the weight must be numbers, and channels and spatial sizes must not be the "
+                "batch");
     }
     const int64_t channels = x->shape.dims[1], first = weight->shape.dims[0], second = weight->shape.dims[1];
     if (transposed ? channels != first || first % groups : channels != second * groups || first % groups) {
@@ -263,7 +267,11 @@ static weft_tensor *build_conv_with(
     for (int i = 0; i < axes; i++) {
         const int64_t image = x->shape.dims[2 + i],
                       reach = options.dilations[i] * (weight->shape.dims[2 + i] - 1) + 1;
-        if (options.mode == WEFT_PADDING_SAME) pad_same(&options, i, image, reach);
+        const bool is_known = !wi_axis_is_symbolic(x, 2 + i);
+        if (options.mode == WEFT_PADDING_SAME && options.strides[i] > 1 && !is_known)
+            return fail_shapes("conv", x, weight,
+                "with mode WEFT_PADDING_SAME and a stride above 1 the sizes of the image must be numbers");
+        if (options.mode == WEFT_PADDING_SAME) pad_same(&options, i, is_known ? image : reach, reach);
         const int64_t room = image + options.paddings[i] + options.paddings_after[i] - reach;
         if (room < 0) {
             char rule[160];
@@ -272,10 +280,7 @@ static weft_tensor *build_conv_with(
                 i, reach, image + options.paddings[i] + options.paddings_after[i]);
             return fail_shapes("conv", x, weight, rule);
         }
-        if (options.strides[i] > 1 && wi_axis_has_length(x, 2 + i))
-            return fail_shapes("conv", x, weight,
-                "along an axis whose size depends on WEFT_LENGTH or the batch the stride must be 1");
-        result.dims[1 + i] = room / options.strides[i] + 1;
+        result.dims[1 + i] = wi_dim_add(x->graph, wi_dim_divide(x->graph, room, options.strides[i]), 1);
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
     return finish(conv_node(&wi_op_conv, wi_channels_last(x), weight, &attributes, &result), bias);
@@ -296,8 +301,9 @@ static weft_tensor *build_conv_transpose_with(
     result.dims[result.rank - 1] = weight->shape.dims[1] * options.groups;
     for (int i = 0; i < axes; i++) {
         const int64_t reach = options.dilations[i] * (weight->shape.dims[2 + i] - 1) + 1;
-        const int64_t size = (x->shape.dims[2 + i] - 1) * options.strides[i] - options.paddings[i] -
-                             options.paddings_after[i] + reach + options.output_paddings[i];
+        const int64_t size = wi_dim_multiply(x->graph, x->shape.dims[2 + i] - 1, options.strides[i]) -
+                             options.paddings[i] - options.paddings_after[i] + reach +
+                             options.output_paddings[i];
         if (size < 1) {
             char rule[128];
             snprintf(rule, sizeof rule, "along spatial axis %d the result would have %" PRId64 " elements", i,

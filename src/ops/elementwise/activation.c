@@ -103,7 +103,8 @@ static weft_tensor *build_prelu(weft_tensor *x, weft_tensor *weight) {
     if (!fits)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "prelu: the weight %s is neither (1) nor as long as axis 1 of %s",
-            wi_shape_print(&weight->shape, text_weight), wi_shape_print(&x->shape, text_x));
+            wi_shape_print(weight->graph, &weight->shape, text_weight),
+            wi_shape_print(x->graph, &x->shape, text_x));
     weft_tensor *up = positive(x);
     return weft_where(up, x, weft_mul(except_where(up, x), along_channels(x, weight)));
 }

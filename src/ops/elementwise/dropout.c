@@ -75,7 +75,7 @@ weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
     if (!wi_inputs_graph("dropout_channels", &x, 1)) return NULL;
     if (x->shape.rank < 2)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is not (N, C, ...)",
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     return drop("dropout_channels", x, p, ~UINT32_C(3));
 }
 

@@ -60,7 +60,7 @@ static weft_tensor *fail_dtype(const wi_op *op, types rule, weft_tensor *const *
 static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_tensor *b) {
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     return wi_graph_fail(b->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s do not broadcast", op->name,
-        wi_shape_print(a, text_a), wi_shape_print(&b->shape, text_b));
+        wi_shape_print(b->graph, a, text_a), wi_shape_print(b->graph, &b->shape, text_b));
 }
 
 static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs, int count);

@@ -1,5 +1,6 @@
 /* Triangles, masks, one-hot rows, and tensors that depend only on the index: maps of coordinates, which are fused with their readers
  * and need no memory. */
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -13,8 +14,8 @@ static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, b
     char text[WI_SHAPE_TEXT];
     const int rank = x->shape.rank;
     if (rank < 2)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op, wi_shape_print(&x->shape, text));
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op,
+            wi_shape_print(x->graph, &x->shape, text));
     if (!wi_takes_dtype(x, op, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
     const int64_t most = INT32_MAX / 2; /* larger than any axis */
     const int64_t offset = diagonal > most ? most : diagonal < -most ? -most : diagonal;
@@ -49,7 +50,8 @@ static weft_tensor *build_masked_fill(weft_tensor *x, weft_tensor *mask, double 
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: the mask %s does not broadcast to %s",
-            wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
+            wi_shape_print(mask->graph, &mask->shape, text_mask),
+            wi_shape_print(x->graph, &x->shape, text_x));
     return weft_where(mask, weft_number(x, value), x);
 }
 
@@ -68,7 +70,7 @@ static weft_tensor *build_one_hot(weft_tensor *labels, int64_t classes, weft_dty
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "one_hot: classes is %lld and the labels are %s; expected 1 or more classes, and labels of rank "
             "%d at most",
-            (long long)classes, wi_shape_print(&labels->shape, text), WEFT_MAX_RANK - 1);
+            (long long)classes, wi_shape_print(labels->graph, &labels->shape, text), WEFT_MAX_RANK - 1);
     wi_shape shape = labels->shape;
     shape.dims[shape.rank++] = classes;
     weft_tensor *place = wi_coordinate(graph, &shape, shape.rank - 1);
@@ -85,8 +87,32 @@ static bool is_whole(double value) {
     return value == floor(value) && fabs(value) <= INT32_MAX;
 }
 
+static weft_tensor *steps_from(
+    weft_graph *graph, weft_dtype dtype, double start, double step, int64_t count) {
+    const wi_shape shape = {.rank = 1, .dims = {count}};
+    weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), wi_format_of(dtype)->compute);
+    return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);
+}
+
+/* Up to an end that only plans know. */
+static weft_tensor *symbolic_arange(
+    weft_graph *graph, weft_dtype dtype, double start, int64_t end, double step) {
+    if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
+    if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype) || !is_whole(start) || !is_whole(step) ||
+        step < 1)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "arange: from %g in steps of %g as %s: up to a size that plans choose, start and step must be "
+            "whole "
+            "numbers, step at least 1, and the dtype one that computes",
+            start, step, wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "no dtype");
+    const int64_t span = wi_position_add(graph, end, (int64_t)(start - step + 1), -1);
+    return steps_from(graph, dtype, start, step, wi_dim_divide(graph, span, (int64_t)step));
+}
+
 static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
     if (!graph) return NULL;
+    if (fabs(end) < 0x1p63 && wi_is_symbolic((int64_t)end))
+        return symbolic_arange(graph, dtype, start, (int64_t)end, step);
     const double count = ceil((end - start) / step);
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: creates %s, not %s",
@@ -99,9 +125,7 @@ static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double sta
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: from %g in steps of %g not all elements are whole numbers that fit into an i32", start,
             step);
-    const wi_shape shape = {.rank = 1, .dims = {(int64_t)count}};
-    weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), wi_format_of(dtype)->compute);
-    return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);
+    return steps_from(graph, dtype, start, step, (int64_t)count);
 }
 
 weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {

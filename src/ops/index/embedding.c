@@ -36,7 +36,7 @@ static bool check(weft_tensor *table, weft_tensor *tokens) {
     }
     if (table->shape.rank == 2 && table->shape.dims[0] > 0 && table->shape.dims[1] > 0) return true;
     wi_graph_fail(graph, WEFT_ERROR_SHAPE, "embedding: the table is %s, expected (vocabulary, width)",
-        wi_shape_print(&table->shape, text));
+        wi_shape_print(table->graph, &table->shape, text));
     return false;
 }
 
@@ -44,16 +44,16 @@ static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_index_
     char text[WI_SHAPE_TEXT];
     int64_t count;
     int power;
-    wi_shape_count(&tokens->shape, &count, &power);
+    wi_shape_count(tokens->graph, &tokens->shape, &count, &power);
     if (power > 1 || tokens->shape.rank + 1 > WEFT_MAX_RANK)
         return wi_graph_fail(table->graph, WEFT_ERROR_SHAPE,
             "embedding: tokens %s have more than one batch axis or too many axes",
-            wi_shape_print(&tokens->shape, text));
+            wi_shape_print(tokens->graph, &tokens->shape, text));
     const int64_t length = power ? -count : count, width = table->shape.dims[1];
     const wi_shape flat = {.rank = 2, .dims = {length, width}};
     wi_shape shape = tokens->shape;
     shape.dims[shape.rank++] = width;
-    if (wi_shape_check(&shape, "embedding") != WEFT_OK)
+    if (wi_shape_check(table->graph, &shape, "embedding") != WEFT_OK)
         return wi_graph_fail_recorded(table->graph, WEFT_ERROR_SHAPE);
     weft_tensor *inputs[] = {table, weft_reshape_shape(tokens, 1, &length)};
     if (!inputs[1]) return NULL;

@@ -15,15 +15,17 @@ static bool check_shapes(weft_graph *graph, const weft_tensor *tokens, const wef
     if (offsets && (offsets->shape.rank != 1 || tokens->shape.rank != 1))
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "embedding_bag: tokens are %s and offsets are %s, expected one axis for both",
-            wi_shape_print(&tokens->shape, text), wi_shape_print(&offsets->shape, other));
+            wi_shape_print(tokens->graph, &tokens->shape, text),
+            wi_shape_print(offsets->graph, &offsets->shape, other));
     else if (!offsets && tokens->shape.rank < 2)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "embedding_bag: tokens are %s; without offsets, expected (..., tokens per bag)",
-            wi_shape_print(&tokens->shape, text));
+            wi_shape_print(tokens->graph, &tokens->shape, text));
     else if (weights && !wi_shape_equal(&weights->shape, &tokens->shape))
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "embedding_bag: weights are %s and tokens are %s, expected the same shape",
-            wi_shape_print(&weights->shape, text), wi_shape_print(&tokens->shape, other));
+            wi_shape_print(weights->graph, &weights->shape, text),
+            wi_shape_print(tokens->graph, &tokens->shape, other));
     else
         return true;
     return false;

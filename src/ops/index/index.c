@@ -1,6 +1,7 @@
 /* Gathers and sums by index, which are the gradients of each other. Kernels: gather.cl, scatter.cl, lists_cpu.cl, and segments_gpu.cl,
  * which reads the order of the index as a third input. */
 #include "ops/index/index.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 
 /* ---- gradients ---- */
@@ -82,7 +83,8 @@ static weft_tensor *fail_shapes(
     const char *op, const weft_tensor *x, const weft_tensor *index, const char *rule) {
     char text_x[WI_SHAPE_TEXT], text_index[WI_SHAPE_TEXT];
     return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: shape %s and index %s: %s", op,
-        wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index), rule);
+        wi_shape_print(x->graph, &x->shape, text_x), wi_shape_print(index->graph, &index->shape, text_index),
+        rule);
 }
 
 /* Checks that the index is i32, and writes the index of the axis. NULL: an error is recorded. */
@@ -106,7 +108,7 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
     if (!wi_takes_dtype(source, op->name, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
     *shape = source->shape;
     shape->dims[*found] = size;
-    if (wi_shape_check(shape, op->name) == WEFT_OK) return graph;
+    if (wi_shape_check(graph, shape, op->name) == WEFT_OK) return graph;
     wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
     return NULL;
 }
@@ -127,17 +129,17 @@ weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
     for (int i = 0; i < x->shape.rank; i++) {
         const int64_t have = x->shape.dims[i], want = index->shape.dims[i];
         if (i == a || have == want) continue;
-        if (have < 1 || want < 1 || want > have)
+        if (have < 1 || want < 1 || wi_position_is_less(x->graph, have, want))
             return fail_shapes("gather", x, index, "the index is larger along another axis");
         if (!(x = weft_slice(x, i, 0, want))) return NULL;
     }
     return make(&wi_op_gather, x, index, &index->shape, (wi_index_attributes){.axis = a});
 }
 
-static bool one_axis(const wi_shape *shape, int64_t *length) {
+static bool one_axis(weft_graph *graph, const wi_shape *shape, int64_t *length) {
     int64_t count;
     int power;
-    wi_shape_count(shape, &count, &power);
+    wi_shape_count(graph, shape, &count, &power);
     *length = power ? -count : count;
     return power <= 1;
 }
@@ -146,14 +148,14 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
     int a;
     if (!check(&wi_op_index_select, x, index, axis, &a)) return NULL;
     int64_t length;
-    if (!one_axis(&index->shape, &length))
+    if (!one_axis(x->graph, &index->shape, &length))
         return fail_shapes("index_select", x, index, "the index has more than one batch axis");
     const int more = index->shape.rank;
     if (x->shape.rank - 1 + more > WEFT_MAX_RANK)
         return fail_shapes("index_select", x, index, "the result has too many axes");
     wi_shape shape = x->shape, whole = {.rank = x->shape.rank - 1 + more};
     shape.dims[a] = length;
-    if (wi_shape_check(&shape, "index_select") != WEFT_OK)
+    if (wi_shape_check(x->graph, &shape, "index_select") != WEFT_OK)
         return wi_graph_fail_recorded(x->graph, WEFT_ERROR_SHAPE);
     for (int i = 0; i < whole.rank; i++)
         whole.dims[i] = i < a          ? x->shape.dims[i]
@@ -184,8 +186,8 @@ static bool check_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "index_copy: shape %s, index %s and source %s: expected an index of one axis, and a source "
         "of the shape of x with as many elements along axis %d",
-        wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index),
-        wi_shape_print(&source->shape, text_source), *found);
+        wi_shape_print(x->graph, &x->shape, text_x), wi_shape_print(index->graph, &index->shape, text_index),
+        wi_shape_print(source->graph, &source->shape, text_source), *found);
     return false;
 }
 
@@ -253,8 +255,9 @@ static weft_tensor *add(const char *op, bool scatters, weft_tensor *const inputs
     if (!sum) return NULL;
     if (!wi_shape_equal(&x->shape, &sum->shape))
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-            "%s: x %s and source %s differ in axes other than %d", op, wi_shape_print(&x->shape, text_x),
-            wi_shape_print(&source->shape, text_source), axis);
+            "%s: x %s and source %s differ in axes other than %d", op,
+            wi_shape_print(x->graph, &x->shape, text_x),
+            wi_shape_print(source->graph, &source->shape, text_source), axis);
     return weft_add(x, sum);
 }
 

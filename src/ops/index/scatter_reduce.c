@@ -88,8 +88,9 @@ static weft_tensor *reduce(reduction *r, weft_scatter_kind kind, bool include_se
 static weft_tensor *fail_shapes(const reduction *r, const char *rule) {
     char x[WI_SHAPE_TEXT], index[WI_SHAPE_TEXT], source[WI_SHAPE_TEXT];
     return wi_graph_fail(r->x->graph, WEFT_ERROR_SHAPE, "%s: x %s, index %s and source %s: %s", r->op,
-        wi_shape_print(&r->x->shape, x), wi_shape_print(&r->index->shape, index),
-        wi_shape_print(&r->source->shape, source), rule);
+        wi_shape_print(r->x->graph, &r->x->shape, x),
+        wi_shape_print(r->index->graph, &r->index->shape, index),
+        wi_shape_print(r->source->graph, &r->source->shape, source), rule);
 }
 
 static bool check(reduction *r, int axis, weft_scatter_kind kind) {

@@ -26,9 +26,10 @@ static weft_tensor *build_sparse_matmul(
             "sparse_matmul: rows %s, columns %s, values %s and dense %s: expected rows, columns and values "
             "(E), "
             "and dense (C, ...)",
-            wi_shape_print(&rows->shape, text[0]), wi_shape_print(&columns->shape, text[1]),
-            wi_shape_print(values ? &values->shape : &rows->shape, text[2]),
-            wi_shape_print(&dense->shape, text[3]));
+            wi_shape_print(rows->graph, &rows->shape, text[0]),
+            wi_shape_print(columns->graph, &columns->shape, text[1]),
+            wi_shape_print(graph, values ? &values->shape : &rows->shape, text[2]),
+            wi_shape_print(dense->graph, &dense->shape, text[3]));
     weft_tensor *terms = wi_wide(weft_index_select(dense, 0, columns));
     if (values && terms) terms = weft_mul(terms, wi_beside_rows(wi_wide(values), terms->shape.rank));
     weft_tensor *const sum = weft_index_sum(terms, 0, rows, size);
@@ -51,7 +52,8 @@ static weft_tensor *build_sparse_rows(weft_tensor *starts, weft_tensor *columns)
     if (starts->shape.rank != 1 || columns->shape.rank != 1 || starts->shape.dims[0] < 2)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "sparse_rows: starts %s and columns %s, expected (rows + 1) and (E)",
-            wi_shape_print(&starts->shape, text), wi_shape_print(&columns->shape, text_columns));
+            wi_shape_print(starts->graph, &starts->shape, text),
+            wi_shape_print(columns->graph, &columns->shape, text_columns));
     return wi_bags_of_places(columns, weft_slice(starts, 0, 0, starts->shape.dims[0] - 1));
 }
 

@@ -1,6 +1,6 @@
 /* Functions that all losses share (contract in loss.h). */
 #include "ops/loss/loss.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/reduction/reduce.h"
 #include <math.h>
@@ -45,7 +45,8 @@ bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, w
         if (wi_shape_broadcast(&before, &inputs[i]->shape, shape)) continue;
         char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
         wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s do not broadcast", op,
-            wi_shape_print(&before, text_a), wi_shape_print(&inputs[i]->shape, text_b));
+            wi_shape_print(inputs[i]->graph, &before, text_a),
+            wi_shape_print(inputs[i]->graph, &inputs[i]->shape, text_b));
         return false;
     }
     return true;
@@ -84,7 +85,8 @@ bool wi_loss_match(const char *op, weft_tensor **inputs, int count) {
             wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
                 "%s: shapes %s and %s differ, and losses do not broadcast: use weft_reshape if the elements "
                 "correspond one to one, or weft_expand to compare one tensor with several",
-                op, wi_shape_print(&shape, text_a), wi_shape_print(&inputs[i]->shape, text_b));
+                op, wi_shape_print(inputs[i]->graph, &shape, text_a),
+                wi_shape_print(inputs[i]->graph, &inputs[i]->shape, text_b));
             return false;
         }
         if (!inputs[i]) return false;
@@ -143,7 +145,7 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
     if (!wi_shape_broadcast(&wanted, &weights->shape, &wide) || !wi_shape_equal(&wide, &wanted))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "%s: weights %s do not broadcast to the losses' shape %s", op,
-            wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
+            wi_shape_print(weights->graph, &weights->shape, text_a), wi_shape_print(graph, &wanted, text_b));
     if (kept < 0) return weights;
     wi_shape beside = {.rank = losses->shape.rank};
     for (int i = 0; i < beside.rank; i++) beside.dims[i] = 1;

@@ -2,7 +2,7 @@
  *
  * The nodes are the losses of single examples, whose class axis has size 1; other nodes reduce them. The inputs are x (batch, classes,
  * ...), the labels, and class weights if they are given. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
 #include "ops/prediction_form.h"
@@ -67,7 +67,7 @@ static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
     if (!labels) return NULL;
-    weft_tensor *classes = wi_constant_count(y->inputs[0], labels->dtype, y->inputs[0]->shape.dims[1], 0);
+    weft_tensor *classes = wi_constant_count(y->graph, labels->dtype, y->inputs[0]->shape.dims[1], 0);
     losses = weft_where(weft_less_equal(classes, labels), nan, losses);
     return unless_ignored(y, losses);
 }
@@ -181,7 +181,7 @@ static weft_tensor *excess(const weft_tensor *y) {
 
 /* The weight of the label divided by the number of classes. */
 static weft_tensor *margin_factor(const weft_tensor *y) {
-    weft_tensor *share = wi_constant_share(y->inputs[0], y->inputs[0]->dtype, y->inputs[0]->shape.dims[1], 0);
+    weft_tensor *share = wi_constant_share(y->graph, y->inputs[0]->dtype, y->inputs[0]->shape.dims[1], 0);
     return times(share, label_weights(y));
 }
 
@@ -243,7 +243,7 @@ static bool weights_good(const class_loss *loss) {
     else if (!wi_shape_equal(&weights->shape, &wanted))
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "%s: the class weights are %s, expected (%lld), one per class", loss->op,
-            wi_shape_print(&weights->shape, text), (long long)wanted.dims[0]);
+            wi_shape_print(weights->graph, &weights->shape, text), (long long)wanted.dims[0]);
     return weft_graph_status(x->graph) == WEFT_OK;
 }
 
@@ -258,7 +258,8 @@ static bool shapes_good(const class_loss *loss, bool dense) {
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "%s: the predictions are %s and the labels %s: expected a fixed number of classes on axis 1 of the "
         "predictions (or on their only axis), and labels of that shape without the axis of classes",
-        loss->op, wi_shape_print(&x->shape, text_a), wi_shape_print(&labels->shape, text_b));
+        loss->op, wi_shape_print(x->graph, &x->shape, text_a),
+        wi_shape_print(labels->graph, &labels->shape, text_b));
     return false;
 }
 
@@ -332,8 +333,8 @@ static weft_tensor *build_cross_entropy_loss(
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore)
         return refuse(&loss, "an ignored label if the targets are probabilities");
-    if (loss.options.label_smoothing > 0 && wi_axis_has_length(loss.inputs[0], 1))
-        return refuse(&loss, "label_smoothing if the number of classes depends on WEFT_LENGTH or the batch");
+    if (loss.options.label_smoothing > 0 && wi_axis_is_symbolic(loss.inputs[0], 1))
+        return refuse(&loss, "label_smoothing if the number of classes depends on a size that plans choose");
     const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }

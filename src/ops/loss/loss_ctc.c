@@ -73,16 +73,17 @@ static bool dtypes_good(weft_tensor *const *inputs) {
 static bool shapes_good(weft_tensor *const *inputs) {
     const wi_shape *x = &inputs[WI_CTC_LOG_PROBS]->shape, *targets = &inputs[WI_CTC_TARGETS]->shape;
     const wi_shape lengths = {.rank = 1, .dims = {x->dims[1]}};
-    if (x->rank == 3 && x->dims[0] > 0 && x->dims[2] > 0 && targets->rank == 2 &&
-        targets->dims[0] == x->dims[1] && targets->dims[1] > 0 &&
+    if (x->rank == 3 && x->dims[0] > 0 && x->dims[2] > 0 && !wi_is_symbolic(x->dims[2]) &&
+        targets->rank == 2 && targets->dims[0] == x->dims[1] && targets->dims[1] > 0 &&
         wi_shape_equal(&inputs[WI_CTC_INPUT_LENGTHS]->shape, &lengths) &&
         wi_shape_equal(&inputs[WI_CTC_TARGET_LENGTHS]->shape, &lengths))
         return true;
     char text[WI_CTC_INPUTS][WI_SHAPE_TEXT];
-    for (int i = 0; i < WI_CTC_INPUTS; i++) (void)wi_shape_print(&inputs[i]->shape, text[i]);
+    for (int i = 0; i < WI_CTC_INPUTS; i++)
+        (void)wi_shape_print(inputs[i]->graph, &inputs[i]->shape, text[i]);
     wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
         "ctc: log_probs %s, targets %s, input_lengths %s, target_lengths %s: expected (T, N, C), (N, S), "
-        "(N), (N) with fixed C and S, and T fixed or WEFT_LENGTH",
+        "(N), (N) with fixed C and S, and any T",
         text[0], text[1], text[2], text[3]);
     return false;
 }
@@ -92,20 +93,21 @@ static bool table_fits(weft_tensor *const *inputs) {
     const int64_t steps = inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
                   labels = inputs[WI_CTC_TARGETS]->shape.dims[1];
     const int64_t most = INT64_C(1) << 28;
-    if (wi_axis_has_length(inputs[WI_CTC_TARGETS], 1)) {
+    char text[WI_SHAPE_TEXT];
+    if (wi_axis_is_symbolic(inputs[WI_CTC_TARGETS], 1)) {
         wi_graph_fail(inputs[0]->graph, WEFT_ERROR_UNSUPPORTED,
-            "ctc: targets are (N, %s): pad them to a fixed number of labels and give their lengths in "
+            "ctc: targets are %s: pad them to a fixed number of labels and give their lengths in "
             "target_lengths",
-            wi_length_word(inputs[0]->graph));
+            wi_shape_print(inputs[0]->graph, &inputs[WI_CTC_TARGETS]->shape, text));
         return false;
     }
-    if (wi_axis_has_length(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* plans check the size */
+    if (wi_axis_is_symbolic(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* plans check the size */
     const bool countable =
         steps <= most && labels <= most && inputs[WI_CTC_LOG_PROBS]->shape.dims[2] <= INT32_MAX;
     const wi_shape shape = {.rank = 2,
         .dims = {inputs[WI_CTC_LOG_PROBS]->shape.dims[1],
             countable ? wi_ctc_table_size(steps, labels) : INT64_MAX}};
-    if (wi_shape_check(&shape, "ctc: the table of states") == WEFT_OK) return true;
+    if (wi_shape_check(inputs[0]->graph, &shape, "ctc: the table of states") == WEFT_OK) return true;
     wi_graph_fail_recorded(inputs[0]->graph, WEFT_ERROR_SHAPE);
     return false;
 }

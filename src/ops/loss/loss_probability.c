@@ -99,7 +99,8 @@ static weft_tensor *build_bce_with_logits_loss(weft_tensor *logits, weft_tensor 
     if (!wi_shape_equal(&wide, &logits->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "bce_with_logits: positive weight %s does not broadcast to the logits' shape %s",
-            wi_shape_print(&positive_weight->shape, text_a), wi_shape_print(&logits->shape, text_b));
+            wi_shape_print(positive_weight->graph, &positive_weight->shape, text_a),
+            wi_shape_print(logits->graph, &logits->shape, text_b));
     weft_tensor *losses =
         wi_node(graph, &wi_op_bce_with_logits, inputs, count, logits->dtype, &logits->shape, NULL);
     return wi_loss_finish("bce_with_logits", losses, -1, options);

@@ -1,5 +1,5 @@
 /* Losses of regression: squared, absolute, Huber, and the negative log-likelihoods of Poisson and normal distributions. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 #include <math.h>
@@ -179,7 +179,8 @@ static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *m
         return wi_graph_fail(mean->graph, WEFT_ERROR_SHAPE,
             "gaussian_nll: the variance is %s, expected the mean's shape %s, or that shape with the last "
             "axis 1 or left out",
-            wi_shape_print(&variance->shape, text_a), wi_shape_print(&mean->shape, text_b));
+            wi_shape_print(variance->graph, &variance->shape, text_a),
+            wi_shape_print(mean->graph, &mean->shape, text_b));
     return weft_expand(weft_reshape_shape(variance, shape.rank, shape.dims), rank, mean->shape.dims);
 }
 

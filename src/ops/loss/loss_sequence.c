@@ -8,9 +8,10 @@ static weft_tensor *fail_shapes(
     const weft_tensor *logits, const weft_tensor *labels, const weft_tensor *mask, const char *rule) {
     char text[3][WI_SHAPE_TEXT];
     return wi_graph_fail(logits->graph, WEFT_ERROR_SHAPE,
-        "sequence_cross_entropy: logits %s, labels %s%s%s: %s", wi_shape_print(&logits->shape, text[0]),
-        wi_shape_print(&labels->shape, text[1]), mask ? ", mask " : "",
-        mask ? wi_shape_print(&mask->shape, text[2]) : "", rule);
+        "sequence_cross_entropy: logits %s, labels %s%s%s: %s",
+        wi_shape_print(logits->graph, &logits->shape, text[0]),
+        wi_shape_print(labels->graph, &labels->shape, text[1]), mask ? ", mask " : "",
+        mask ? wi_shape_print(mask->graph, &mask->shape, text[2]) : "", rule);
 }
 
 /* The labels, but the ignored one where the mask is false. */
@@ -35,7 +36,7 @@ static weft_tensor *masked_labels(
         wi_label(weft_reshape_shape(mask, 2, dims), WI_LABEL_LENGTH, labels->shape.dims[1] + 1, INT64_MIN);
     if (!lengths) return NULL;
     weft_tensor *place = wi_coordinate(labels->graph, &labels->shape, 1);
-    weft_tensor *most = wi_constant_count(labels, lengths->dtype, labels->shape.dims[1], 0),
+    weft_tensor *most = wi_constant_count(labels->graph, lengths->dtype, labels->shape.dims[1], 0),
                 *none = weft_number(lengths, 0);
     weft_tensor *bad = weft_logical_or(weft_less(lengths, none), weft_less(most, lengths));
     weft_tensor *kept = weft_where(weft_less(place, lengths), labels, other);
@@ -76,7 +77,7 @@ static weft_tensor *build_sequence_cross_entropy_loss(
     labels = weft_reshape_shape(labels, shape.rank, shape.dims);
     int64_t count;
     int power;
-    wi_shape_count(&shape, &count, &power);
+    wi_shape_count(labels->graph, &shape, &count, &power);
     if (power > 1) return fail_shapes(logits, labels, NULL, "more than one axis depends on the batch size");
     const int64_t rows = power ? -count : count, classes = logits->shape.dims[shape.rank];
     if (mask && labels) labels = masked_labels(logits, labels, mask, own.ignored_label);

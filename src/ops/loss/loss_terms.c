@@ -85,7 +85,7 @@ static void add_term(split *s, weft_tensor *x, weft_tensor *factor, weft_tensor 
 static bool is_one_element(const weft_tensor *x) {
     int64_t count;
     int power;
-    wi_shape_count(&x->shape, &count, &power);
+    wi_shape_count(x->graph, &x->shape, &count, &power);
     return power == 0 && count == 1;
 }
 

@@ -77,7 +77,8 @@ static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const w
     if (!wi_loss_shapes_match(&targets->shape, &wanted))
         return wi_graph_fail(vectors->graph, WEFT_ERROR_SHAPE,
             "%s: the targets are %s, expected %s, one per vector", op,
-            wi_shape_print(&targets->shape, text_a), wi_shape_print(&wanted, text_b));
+            wi_shape_print(targets->graph, &targets->shape, text_a),
+            wi_shape_print(targets->graph, &wanted, text_b));
     return weft_reshape_shape(targets, beside.rank, beside.dims);
 }
 

@@ -12,7 +12,8 @@ static weft_tensor *counting(weft_tensor *x, weft_tensor *mask) {
     wi_shape both;
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: the mask %s does not broadcast to %s", op,
-            wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
+            wi_shape_print(mask->graph, &mask->shape, text_mask),
+            wi_shape_print(x->graph, &x->shape, text_x));
     if (mask->dtype != WEFT_BOOL) mask = weft_cast(mask, WEFT_BOOL);
     return weft_expand(mask, x->shape.rank, x->shape.dims);
 }

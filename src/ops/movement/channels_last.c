@@ -26,7 +26,7 @@ static weft_graph *check(const char *op, weft_tensor *x) {
     char text[WI_SHAPE_TEXT];
     if (!graph || x->shape.rank >= 2) return graph;
     wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s has no axis of channels, rank 2 or more is needed", op,
-        wi_shape_print(&x->shape, text));
+        wi_shape_print(x->graph, &x->shape, text));
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* Reshape and expand, which are views, and concat, whose inputs the planner computes directly in the memory of the result. */
 #include "ops/movement/movement.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -77,16 +78,17 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     int64_t count_x, count_y;
     int power_x, power_y;
     char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
-    if (wi_shape_check(&shape, "reshape") != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
-    wi_shape_count(&x->shape, &count_x, &power_x);
-    wi_shape_count(&shape, &count_y, &power_y);
+    if (wi_shape_check(graph, &shape, "reshape") != WEFT_OK)
+        return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    wi_shape_count(x->graph, &x->shape, &count_x, &power_x);
+    wi_shape_count(graph, &shape, &count_y, &power_y);
     if (count_x == INT64_MAX)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "reshape: too many axes of %s depend on %s to count its elements",
-            wi_shape_print(&x->shape, text_x), wi_length_word(graph));
+            "reshape: the elements of %s cannot be counted: too many sizes depend on the plan",
+            wi_shape_print(x->graph, &x->shape, text_x));
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
-            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+            wi_shape_print(x->graph, &x->shape, text_x), wi_shape_print(graph, &shape, text_y));
     return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
@@ -100,8 +102,8 @@ weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused
 weft_tensor *weft_flatten(weft_tensor *x) {
     char text[WI_SHAPE_TEXT];
     if (x && x->shape.rank < 1)
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis",
+            wi_shape_print(x->graph, &x->shape, text));
     return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
 }
 
@@ -114,7 +116,7 @@ weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
     if (last < first)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "flatten: the last axis, %d of %s, comes before the first, %d", last,
-            wi_shape_print(&x->shape, text), first);
+            wi_shape_print(x->graph, &x->shape, text), first);
     uint32_t axes = 0;
     for (int i = first; i <= last; i++) axes |= 1u << i;
     int64_t count;
@@ -122,7 +124,7 @@ weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
     wi_axes_count(x, axes, &count, &power);
     if (power > 1)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^%d",
-            wi_shape_print(&x->shape, text), power);
+            wi_shape_print(x->graph, &x->shape, text), power);
     wi_shape shape = {.rank = x->shape.rank - (last - first)};
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= first ? i : i + last - first];
     shape.dims[first] = power ? -count : count;
@@ -140,7 +142,7 @@ weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
     for (int i = 0; i < x->shape.rank; i++)
         if ((dropped >> i & 1) && x->shape.dims[i] != 1)
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s is not of size 1", i,
-                wi_shape_print(&x->shape, text));
+                wi_shape_print(x->graph, &x->shape, text));
     const wi_shape shape = wi_shape_without(&x->shape, dropped);
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
@@ -158,7 +160,7 @@ weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
     if (index < 0 || index > rank || rank == WEFT_MAX_RANK)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "unsqueeze: %s has no place for a new axis %d; the rank is at most %d",
-            wi_shape_print(&x->shape, text), axis, WEFT_MAX_RANK);
+            wi_shape_print(x->graph, &x->shape, text), axis, WEFT_MAX_RANK);
     wi_shape shape = {.rank = rank + 1};
     for (int i = 0; i <= rank; i++)
         shape.dims[i] = i < index ? x->shape.dims[i] : i == index ? 1 : x->shape.dims[i - 1];
@@ -204,7 +206,7 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &shape, &both) || !wi_shape_equal(&both, &shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not broadcast to %s",
-            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+            wi_shape_print(x->graph, &x->shape, text_x), wi_shape_print(graph, &shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
@@ -212,15 +214,6 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
 /* ---- concat, stack ---- */
 
 enum { WI_MOST_JOINED = 4096 };
-
-bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis) {
-    bool of_batch = false, of_numbers = false;
-    for (size_t i = 0; i < count; i++) {
-        of_batch = of_batch || xs[i]->shape.dims[axis] < 0;
-        of_numbers = of_numbers || xs[i]->shape.dims[axis] >= 0;
-    }
-    return of_batch && of_numbers;
-}
 
 const wi_op wi_op_concat = {
     .name = "concat", .kind = WI_JOIN, .attribute_bytes = sizeof(wi_along_attributes)};
@@ -263,16 +256,11 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
         if (!joins(xs[0], xs[i], index))
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
                 "concat: %s %s and %s %s cannot be joined along axis %d: the other axes must be equal",
-                weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
-                weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b), index);
+                weft_dtype_name(xs[0]->dtype), wi_shape_print(xs[0]->graph, &xs[0]->shape, text_a),
+                weft_dtype_name(xs[i]->dtype), wi_shape_print(xs[i]->graph, &xs[i]->shape, text_b), index);
     }
-    const bool mixes = wi_concat_mixes_batch(xs, count, index);
-    if (mixes && !wi_length_is_batch(graph, "concat")) return NULL;
-    shape.dims[index] = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t size = xs[i]->shape.dims[index];
-        shape.dims[index] += mixes ? wi_counted(graph, size) : size;
-    }
+    for (size_t i = 1; i < count; i++)
+        shape.dims[index] = wi_dim_add(graph, shape.dims[index], xs[i]->shape.dims[index]);
     if (count == 1) return xs[0];
     const wi_attributes attributes = {.along = {.axis = index}};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
@@ -290,8 +278,8 @@ static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) 
         if (!wi_shape_equal(&xs[i]->shape, &xs[0]->shape))
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
                 "stack: %s %s and %s %s differ; all tensors must have one dtype and shape",
-                weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
-                weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b));
+                weft_dtype_name(xs[0]->dtype), wi_shape_print(xs[0]->graph, &xs[0]->shape, text_a),
+                weft_dtype_name(xs[i]->dtype), wi_shape_print(xs[i]->graph, &xs[i]->shape, text_b));
         parts[i] = weft_unsqueeze(xs[i], axis);
         if (!parts[i]) return NULL;
     }

@@ -15,7 +15,6 @@ bool wi_reshape_next_run(wi_reshape_run *run, const wi_extent *x, const wi_exten
 
 /* Do some of the inputs of a concat have a multiple of the batch along its axis, and others a number? Then their sizes are
  * added as wi_counted gives them. */
-bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis);
 
 weft_tensor *wi_flip(weft_tensor *x, uint32_t axes); /* a bit for each axis */
 /* x moved along each axis by `before` elements. */

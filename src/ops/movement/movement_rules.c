@@ -1,4 +1,5 @@
 /* The rules of reshape, expand and concat. */
+#include "graph/sizes.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -124,12 +125,11 @@ static const wi_rule expand_rewrites[] = {{"memory order", WI_STAGE_FORM, expand
 
 static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int axis = y->attributes->along.axis;
-    const bool mixes = wi_concat_mixes_batch(y->inputs, (size_t)y->input_count, axis);
     int64_t start = 0;
     for (int i = 0; i < y->input_count; i++) {
         const int64_t size = y->inputs[i]->shape.dims[axis];
         gradients[i] = wi_slice_dims(g, axis, start, size, 1);
-        start += mixes ? wi_counted(y->graph, size) : size;
+        start = wi_dim_add(y->graph, start, size);
     }
 }
 

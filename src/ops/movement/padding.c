@@ -1,6 +1,7 @@
 /* Pad, roll, tile, and dilate, the gradient of a slice. Each is one node that reads its input padded (wi_padding_mode), so that one
  * kernel pads any number of axes and computes the maps and reductions that follow. The input must be in memory, and kernels read
  * nothing outside of it. */
+#include "graph/sizes.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 
@@ -74,8 +75,6 @@ weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t st
 /* ---- pad ---- */
 
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
-    const bool is_batch = x->shape.dims[axis] < 0 && (before > 0 || after > 0);
-    if (is_batch && !wi_length_is_batch(x->graph, "pad")) return false;
     const int64_t size = wi_counted(x->graph, x->shape.dims[axis]), more = before > after ? before : after;
     const int64_t most = mode == WEFT_PAD_REFLECT ? size - 1 : mode == WEFT_PAD_WRAP ? size : 1 << 30;
     char text[WI_SHAPE_TEXT];
@@ -83,10 +82,10 @@ static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, w
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "pad: the padding (%lld, %lld) of axis %d is negative; use weft_slice to remove elements",
             (long long)before, (long long)after, axis);
-    else if (more > 0 && more > most)
+    else if (more > 0 && wi_position_is_less(x->graph, most, more))
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "pad: the padding (%lld, %lld) of axis %d of %s is more than %lld", (long long)before,
-            (long long)after, axis, wi_shape_print(&x->shape, text), (long long)most);
+            (long long)after, axis, wi_shape_print(x->graph, &x->shape, text), (long long)most);
     return x->graph->status == WEFT_OK;
 }
 
@@ -116,7 +115,7 @@ static weft_tensor *build_pad(
         if (before[axis] == 0 && after[axis] == 0) continue;
         attributes.padding.mode[axis] = modes[mode];
         attributes.padding.before[axis] = before[axis];
-        shape.dims[axis] = wi_counted(graph, shape.dims[axis]) + before[axis] + after[axis];
+        shape.dims[axis] = wi_dim_add(graph, wi_dim_add(graph, shape.dims[axis], before[axis]), after[axis]);
     }
     return wi_shape_equal(&shape, &x->shape) ? x : padded_node(&wi_op_pad, x, &shape, &attributes);
 }
@@ -134,7 +133,7 @@ weft_tensor *wi_roll(weft_tensor *x, const int64_t *before) {
     bool rolls = false;
     for (int i = 0; i < x->shape.rank; i++) {
         const int64_t size = x->shape.dims[i];
-        const bool known = size > 0 && !wi_has_length(size, x->graph->length_symbol);
+        const bool known = size > 0 && !wi_is_symbolic(size);
         padding.before[i] = known ? before[i] % size : before[i];
         padding.mode[i] = padding.before[i] ? WI_PADDING_WRAP : WI_PADDING_NONE;
         rolls = rolls || padding.before[i];
@@ -171,12 +170,13 @@ static weft_tensor *build_tile(weft_tensor *x, int rank, const int64_t *repeats)
     wi_attributes attributes = {.padding = {0}};
     for (int i = 0; i < rank; i++) {
         const int axis = more < 0 ? i - more : i;
-        const int64_t size = shape.dims[axis], most = (INT64_C(1) << 40) / (size < 0 ? -size : size);
+        const int64_t size = shape.dims[axis], n = wi_magnitude(size),
+                      most = (INT64_C(1) << 40) / (wi_is_symbolic(n) ? 1 : n);
         if (repeats[i] < 1 || repeats[i] > most)
             return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
                 "tile: %lld repeats of axis %d are not in 1..%lld", (long long)repeats[i], axis,
                 (long long)most);
-        shape.dims[axis] = size * repeats[i];
+        shape.dims[axis] = wi_dim_multiply(graph, size, repeats[i]);
         if (size == 1)
             stretched.dims[axis] = repeats[i];
         else if (repeats[i] > 1)

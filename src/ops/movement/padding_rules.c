@@ -1,4 +1,5 @@
 /* The rules of padded reads: pad, roll, tile and dilate. */
+#include "graph/sizes.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 
@@ -66,26 +67,27 @@ static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 /* The gradient of padding along an axis: the gradient of the inner elements, to which the gradients of their copies in
  * the padding are added. */
 static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t dim) {
-    const int64_t size = wi_counted(g->graph, dim),
-                  after = wi_counted(g->graph, g->shape.dims[axis]) - size - before;
+    weft_graph *const graph = g->graph;
+    const int64_t size = wi_counted(graph, dim), end = wi_position_add(graph, before, size, 1),
+                  after = wi_position_add(graph, wi_counted(graph, g->shape.dims[axis]), end, -1);
     weft_tensor *sum = wi_slice_dims(g, axis, before, dim, 1);
     weft_tensor *left = before ? wi_slice_dims(g, axis, 0, before, 1) : NULL;
-    weft_tensor *right = after ? wi_slice_dims(g, axis, before + size, after, 1) : NULL;
+    weft_tensor *right = after ? wi_slice_dims(g, axis, end, after, 1) : NULL;
     const int64_t axes[] = {axis, WEFT_END};
     int64_t left_at = 0, right_at = 0;
     switch (mode) {
     case WI_PADDING_EDGE:
         left = wi_sum_keep(left, 1u << axis);
         right = wi_sum_keep(right, 1u << axis);
-        right_at = size - 1;
+        right_at = wi_position_add(graph, size, 1, -1);
         break;
     case WI_PADDING_REFLECT:
         left = left ? weft_flip_axes(left, axes) : NULL;
         right = right ? weft_flip_axes(right, axes) : NULL;
         left_at = 1;
-        right_at = size - 1 - after;
+        right_at = wi_position_add(graph, wi_position_add(graph, size, after, -1), 1, -1);
         break;
-    case WI_PADDING_WRAP: left_at = size - before; break;
+    case WI_PADDING_WRAP: left_at = wi_position_add(graph, size, before, -1); break;
     case WI_PADDING_NONE:
     case WI_PADDING_CONSTANT:
     case WI_PADDING_INTERIOR: return sum;

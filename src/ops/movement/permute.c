@@ -73,7 +73,7 @@ weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
     if (!read_order(x, rank, axes, order))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "permute: the %d axes given are not a permutation of those of %s", rank,
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     return wi_permute(x, order, 0);
 }
 
@@ -92,7 +92,7 @@ weft_tensor *weft_transpose(weft_tensor *x) {
     char text[WI_SHAPE_TEXT];
     if (rank < 2)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "transpose: %s has fewer than two axes",
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     int order[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) order[i] = i;
     order[rank - 2] = rank - 1;

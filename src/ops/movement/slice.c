@@ -1,4 +1,5 @@
 /* Slice, split, flip and diagonal: views, whose strides may be negative. */
+#include "graph/sizes.h"
 #include "ops/movement/movement.h"
 #include "ops/op_table.h"
 
@@ -30,7 +31,8 @@ static weft_status slice_fits(const weft_tensor *y, weft_tensor *const *inputs, 
     (void)y;
     if (size < 0 || (a->start >= 0 && end <= size)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is outside '%s' %s", (long long)a->start,
-        (long long)end, a->axis, weft_tensor_name(inputs[0]), wi_shape_print(&inputs[0]->shape, text));
+        (long long)end, a->axis, weft_tensor_name(inputs[0]),
+        wi_shape_print(inputs[0]->graph, &inputs[0]->shape, text));
 }
 
 static weft_tensor *slice_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
@@ -63,42 +65,38 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
     wi_shape shape = x->shape;
     if (shape.dims[axis] == length) return x;
     shape.dims[axis] = length;
-    if (x->op == &wi_op_coordinate && start >= 0) return slice_coordinate(x, &shape, axis, start, step);
+    if (x->op == &wi_op_coordinate && start >= 0 && !wi_is_symbolic(start))
+        return slice_coordinate(x, &shape, axis, start, step);
     const wi_attributes attributes = {.slice = {.axis = axis, .start = start, .step = step}};
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
 }
 
-/* Every step-th element of an axis of size k · batch: the result has the size k / step · batch. */
-static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
-    const int64_t multiple = -x->shape.dims[axis];
-    char text[WI_SHAPE_TEXT];
-    if (end != WEFT_END || start < 0 || start >= step || multiple % step != 0)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-            "slice: step %lld of axis %d of %s depends on the batch size", (long long)step, axis,
-            wi_shape_print(&x->shape, text));
-    return wi_slice_dims(x, axis, start, -(multiple / step), step);
-}
-
-/* The elements from start to end - 1; negative numbers count from the end. Plans check sizes and ends that have the length. */
+/* The elements from start to end - 1; negative numbers count from the end. Plans check what depends on their sizes. */
 static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
     weft_graph *const graph = x->graph;
-    const int64_t size = wi_counted(graph, x->shape.dims[axis]), from = start < 0 ? start + size : start,
+    const int64_t size = wi_counted(graph, x->shape.dims[axis]),
+                  from = start < 0 ? wi_position_add(graph, start, size, 1) : start,
                   to = end == WEFT_END ? size
-                       : end < 0       ? end + size
+                       : end < 0       ? wi_position_add(graph, end, size, 1)
                                        : end;
-    /* As long as the graph does not have the length, an end within the axis is an ordinary number, however large. */
-    const int64_t symbol = graph->length_symbol ? graph->length_symbol : to > size ? WEFT_LENGTH : 0;
-    const bool is_free = wi_has_length(to, symbol) && !wi_axis_has_length(x, axis);
     char text[WI_SHAPE_TEXT];
-    if (step > 1 && (is_free || wi_axis_has_length(x, axis)))
-        return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
-            "slice: step %lld of axis %d of %s: an axis that depends on %s can only be sliced with step 1",
-            (long long)step, axis, wi_shape_print(&x->shape, text), wi_length_word(graph));
-    if (from < 0 || (to > size && !is_free) || from >= to)
+    if (wi_position_is_less(graph, from, 0) || wi_position_is_less(graph, size, to) ||
+        wi_position_is_less(graph, to, wi_position_add(graph, from, 1, 1)))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
             (long long)start, (long long)(end == WEFT_END ? size : end), axis,
-            wi_shape_print(&x->shape, text));
-    return wi_slice_dims(x, axis, from, (to - from - 1) / step + 1, step);
+            wi_shape_print(x->graph, &x->shape, text));
+    const int64_t last =
+        wi_dim_divide(graph, wi_position_add(graph, wi_position_add(graph, to, from, -1), 1, -1), step);
+    return wi_slice_dims(x, axis, from, wi_dim_add(graph, last, 1), step);
+}
+
+/* Every step-th element of an axis of size k · batch has the size k / step · batch if step divides k. */
+static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    int64_t size;
+    const bool is_whole = end == WEFT_END && start >= 0 && start < step;
+    return is_whole && wi_dim_divides(x->graph, x->shape.dims[axis], step, &size)
+               ? wi_slice_dims(x, axis, start, size, step)
+               : slice_number(x, axis, start, end, step);
 }
 
 static weft_tensor *build_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
@@ -106,15 +104,13 @@ static weft_tensor *build_slice_step(weft_tensor *x, int axis, int64_t start, in
     if (!graph) return NULL;
     const int index = wi_axis_index(x, "slice", axis);
     if (index < 0) return NULL;
-    const bool is_batch = x->shape.dims[index] < 0, is_whole = start == 0 && end == WEFT_END;
     if (step < 1)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "slice: step %lld of axis %d is not 1 or more; weft_flip "
             "reverses an axis",
             (long long)step, index);
-    if (is_batch && (step > 1 || is_whole)) return slice_batch(x, index, start, end, step);
-    if (is_batch && !wi_length_is_batch(graph, "slice")) return NULL;
-    return slice_number(x, index, start, end, step);
+    return x->shape.dims[index] < 0 ? slice_batch(x, index, start, end, step)
+                                    : slice_number(x, index, start, end, step);
 }
 
 weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
@@ -130,17 +126,16 @@ weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
 /* The sizes are dimensions: multiples of the batch for a batch axis, numbers for others. */
 static weft_status check_sizes(const weft_tensor *x, int axis, const int64_t *sizes, size_t count) {
     const int64_t size = x->shape.dims[axis];
-    int64_t left = size;
+    int64_t sum = 0;
     char text[WI_SHAPE_TEXT];
     bool fits = count > 0;
     for (size_t i = 0; fits && i < count; i++) {
-        fits =
-            sizes[i] != 0 && (sizes[i] < 0) == (size < 0) && (size < 0 ? sizes[i] >= left : sizes[i] <= left);
-        if (fits) left -= sizes[i];
+        fits = sizes[i] != 0 && wi_magnitude(sizes[i]) < INT64_MAX;
+        if (fits) sum = wi_dim_add(x->graph, sum, sizes[i]);
     }
-    if (fits && left == 0) return WEFT_OK;
+    if (fits && sum == size) return WEFT_OK;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: the %zu sizes do not add up to axis %d of %s", count,
-        axis, wi_shape_print(&x->shape, text));
+        axis, wi_shape_print(x->graph, &x->shape, text));
     return weft_graph_status(x->graph);
 }
 
@@ -164,7 +159,7 @@ static weft_status split_sizes(
     int64_t start = 0;
     for (size_t i = 0; i < count; i++) {
         outputs[i] = wi_slice_dims(x, index, start, sizes[i], 1);
-        start += sizes[i];
+        start = wi_dim_add(x->graph, start, sizes[i]);
     }
     return weft_graph_status(x->graph);
 }
@@ -180,12 +175,13 @@ static weft_status split(weft_tensor *x, int axis, size_t count, weft_tensor **o
     WI_TRY(split_begin(x, axis, count, outputs, &index));
     const int64_t size = x->shape.dims[index];
     char text[WI_SHAPE_TEXT];
-    if (count == 0 || count > (size_t)(size < 0 ? -size : size) || size % (int64_t)count != 0) {
+    int64_t part;
+    if (count == 0 || count > (size_t)wi_magnitude(size) ||
+        !wi_dim_divides(x->graph, size, (int64_t)count, &part)) {
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s cannot be split into %zu equal parts",
-            index, wi_shape_print(&x->shape, text), count);
+            index, wi_shape_print(x->graph, &x->shape, text), count);
         return weft_graph_status(x->graph);
     }
-    const int64_t part = size / (int64_t)count;
     for (size_t i = 0; i < count; i++) outputs[i] = wi_slice_dims(x, index, part * (int64_t)i, part, 1);
     return weft_graph_status(x->graph);
 }
@@ -279,13 +275,13 @@ weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2)
     char text[WI_SHAPE_TEXT];
     if (first == second)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "diagonal: axis %d of %s is given twice", first,
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     const int64_t length = diagonal_length(x->shape.dims[first], x->shape.dims[second], offset);
     if (length == 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "diagonal: axes %d and %d of %s have no diagonal with offset %lld (a batch axis only with "
             "another batch axis of the same size and offset 0)",
-            first, second, wi_shape_print(&x->shape, text), (long long)offset);
+            first, second, wi_shape_print(x->graph, &x->shape, text), (long long)offset);
     wi_shape shape = wi_shape_without(&x->shape, 1u << first | 1u << second);
     shape.dims[shape.rank++] = length;
     const wi_attributes attributes = {.diagonal = {.rows = first, .columns = second, .offset = offset}};

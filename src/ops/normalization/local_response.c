@@ -1,6 +1,6 @@
 /* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the last axis in memory, so
  * that the forward pass is one map and the gradient two. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 
@@ -79,7 +79,7 @@ static weft_tensor *build_local_response_norm(
     if (x->shape.dims[1] < 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "local_response_norm: the channels of %s depend on the batch size",
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
     weft_tensor *image = wi_channels_last(x);
     const wi_attributes attributes = {.response = {.alpha = alpha, .beta = beta, .k = k, .channels = size}};
     return image ? wi_channels_first(wi_node(

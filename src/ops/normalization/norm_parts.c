@@ -15,7 +15,7 @@ static weft_tensor *in_mean(weft_tensor *y, int *axes, wi_recognised *found) {
     int last = 0;
     int64_t count = 1;
     while (last < rank && sum->attributes->over.axes >> (rank - 1 - last) & 1) {
-        if (x->shape.dims[rank - 1 - last] < 0 || wi_axis_has_length(x, rank - 1 - last)) return NULL;
+        if (x->shape.dims[rank - 1 - last] < 0 || wi_axis_is_symbolic(x, rank - 1 - last)) return NULL;
         count *= x->shape.dims[rank - 1 - last++];
     }
     const uint32_t wanted = ((1u << rank) - 1) & ~((1u << (rank - last)) - 1);

@@ -213,7 +213,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     WI_FAIL(WEFT_ERROR_SHAPE,
         "%s: %s at batch %lld has only one value per channel, so there is no variance; use a larger batch or "
         "more spatial positions%s",
-        y->op->name, wi_shape_print(&shape, text), (long long)batch,
+        y->op->name, wi_shape_print(y->graph, &shape, text), (long long)batch,
         y->attributes->norm.inputs & WI_NORM_RUNNING ? " in training" : "");
 }
 
@@ -326,11 +326,11 @@ CHANNEL_NORM(group_norm)
 static bool check_images(const wi_op *op, weft_tensor *x, int least) {
     char text[WI_SHAPE_TEXT];
     if (!wi_inputs_graph(op->name, &x, 1)) return false;
-    if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0 && !wi_axis_has_length(x, 1))
+    if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0 && !wi_axis_is_symbolic(x, 1))
         return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "%s: x is %s, expected (N, C%s...) of rank %d to 5 with a fixed number of channels", op->name,
-        wi_shape_print(&x->shape, text), least > 2 ? ", L" : "", least);
+        wi_shape_print(x->graph, &x->shape, text), least > 2 ? ", L" : "", least);
     return false;
 }
 

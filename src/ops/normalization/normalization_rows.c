@@ -96,7 +96,7 @@ static weft_tensor *row_norm(
         if (shape.dims[i] < 0)
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
                 "%s: the last %d axes of %s depend on the batch; only fixed axes can be normalised", op->name,
-                axes, wi_shape_print(&x->shape, text));
+                axes, wi_shape_print(x->graph, &x->shape, text));
     }
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;

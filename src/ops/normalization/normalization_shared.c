@@ -1,6 +1,6 @@
 /* Nodes of norms, their inputs, and the checks of these (contract in normalization_shared.h). */
 #include "ops/normalization/normalization_shared.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include <math.h>
 
 weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
@@ -46,7 +46,7 @@ bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *ten
     char wanted[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
     if (!tensor || wi_shape_equal(&tensor->shape, shape)) return true;
     wi_graph_fail(tensor->graph, WEFT_ERROR_SHAPE, "%s: %s is %s, expected %s", op->name, what,
-        wi_shape_print(&tensor->shape, got), wi_shape_print(shape, wanted));
+        wi_shape_print(tensor->graph, &tensor->shape, got), wi_shape_print(tensor->graph, shape, wanted));
     return false;
 }
 
@@ -85,7 +85,7 @@ weft_tensor *wi_norm_grouped_image(const weft_tensor *x) {
     weft_tensor *const z = x->inputs[0];
     const int64_t *const from = z->shape.dims, *const to = x->shape.dims;
     const bool joins = z->shape.rank >= 3 && z->shape.rank <= 5 && from[0] == to[0] && from[1] > to[1] &&
-                       from[1] % to[1] == 0 && !wi_axis_has_length(z, 1);
+                       from[1] % to[1] == 0 && !wi_axis_is_symbolic(z, 1);
     return joins ? z : NULL;
 }
 

@@ -6,8 +6,8 @@ static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {
     weft_graph *graph = wi_image_graph(op, x);
     if (!graph) return NULL;
     if (x->shape.rank != 4) {
-        wi_graph_fail(
-            graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op,
+            wi_shape_print(x->graph, &x->shape, text));
         return NULL;
     }
     if (factor < 1 || factor > INT16_MAX) {
@@ -26,7 +26,7 @@ static weft_tensor *build_pixel_shuffle(weft_tensor *x, int64_t factor) {
     if (d[1] < 0 || channels * r * r != d[1])
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "pixel_shuffle: the channels of %s are not a multiple of %lld squared",
-            wi_shape_print(&x->shape, text), (long long)r);
+            wi_shape_print(x->graph, &x->shape, text), (long long)r);
     weft_tensor *parts =
         weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], d[2], d[3], channels, r, r});
     parts = parts ? weft_permute_axes(parts, 6, (const int[]){0, 1, 4, 2, 5, 3}) : NULL;
@@ -46,7 +46,7 @@ static weft_tensor *build_pixel_unshuffle(weft_tensor *x, int64_t factor) {
     if (h * r != d[2] || w * r != d[3] || d[1] < 0)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "pixel_unshuffle: height and width of %s are not multiples of %lld",
-            wi_shape_print(&x->shape, text), (long long)r);
+            wi_shape_print(x->graph, &x->shape, text), (long long)r);
     weft_tensor *parts =
         weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], h, r, w, r, d[1]});
     parts = parts ? weft_permute_axes(parts, 6, (const int[]){0, 1, 3, 5, 2, 4}) : NULL;

@@ -4,7 +4,7 @@
  * selection is the max_pool gradient again. */
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/spatial.h"
 
 /* ---- nodes and gradients ---- */
@@ -69,13 +69,13 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
     }
     if (x->shape.rank < 3 || x->shape.rank > 5) {
         wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, L), (N, C, H, W) or (N, C, D, H, W)", op,
-            wi_shape_print(&x->shape, text));
+            wi_shape_print(x->graph, &x->shape, text));
         return NULL;
     }
     for (int i = 2; i < x->shape.rank; i++) {
-        if (x->shape.dims[i] > 0 && x->shape.dims[i] <= longest) continue;
+        if (x->shape.dims[i] > 0 && (x->shape.dims[i] <= longest || wi_axis_is_symbolic(x, i))) continue;
         wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s must be a fixed size of at most 2^30", op,
-            i, wi_shape_print(&x->shape, text));
+            i, wi_shape_print(x->graph, &x->shape, text));
         return NULL;
     }
     return graph;
@@ -105,7 +105,7 @@ static bool in_range(const char *op, const weft_tensor *x, const char *field, in
     char text[WI_SHAPE_TEXT];
     if (value >= least && value <= most) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a %s of %lld along axis %d of %s is not in %lld..%lld",
-        op, field, (long long)value, i + 2, wi_shape_print(&x->shape, text), (long long)least,
+        op, field, (long long)value, i + 2, wi_shape_print(x->graph, &x->shape, text), (long long)least,
         (long long)most);
     return false;
 }
@@ -127,13 +127,16 @@ static int64_t place_axis(
         char text[WI_SHAPE_TEXT];
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "%s: a window over %lld elements is longer than axis %d of %s with padding %lld", op,
-            (long long)reach, i + 2, wi_shape_print(&x->shape, text), (long long)o->paddings[i]);
+            (long long)reach, i + 2, wi_shape_print(x->graph, &x->shape, text), (long long)o->paddings[i]);
         return 0;
     }
-    if (stride > 1 && wi_axis_has_length(x, i + 2)) {
+    const bool may_lack_last = stride + o->paddings[i] > reach;
+    if (o->ceil_mode && may_lack_last && wi_axis_is_symbolic(x, i + 2)) {
+        char text[WI_SHAPE_TEXT];
         wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "%s: the stride is %lld along an axis that depends on %s, expected 1", op, (long long)stride,
-            wi_length_word(x->graph));
+            "%s: with ceil_mode, axis %d of %s must be a number if the stride and the padding together are "
+            "more than the window",
+            op, i + 2, wi_shape_print(x->graph, &x->shape, text));
         return 0;
     }
     const int a = i + 5 - x->shape.rank;
@@ -141,8 +144,9 @@ static int64_t place_axis(
     window->stride[a] = (int32_t)stride;
     window->padding[a] = (int32_t)o->paddings[i];
     window->dilation[a] = (int32_t)dilation;
-    const int64_t places = (o->ceil_mode ? wi_divide_up(room, stride) : room / stride) + 1;
-    return o->ceil_mode && (places - 1) * stride >= n + o->paddings[i] ? places - 1 : places;
+    const int64_t steps = wi_dim_divide(x->graph, o->ceil_mode ? room + stride - 1 : room, stride);
+    const bool lacks_last = o->ceil_mode && may_lack_last && steps * stride >= n + o->paddings[i];
+    return lacks_last ? steps : wi_dim_add(x->graph, steps, 1);
 }
 
 static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_options *given) {

@@ -1,5 +1,5 @@
 /* Forms of pooling that other ops compute: with square windows, adaptive, global and Lp. */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 #include <weft/convolution.h>
@@ -13,8 +13,8 @@ static weft_tensor *square(const char *op, weft_tensor *x, int64_t size, const w
     if (!wi_image_graph(op, x) || !WI_GRAPH_OPTIONS(x->graph, &o, given, op, WEFT_POOL_OPTIONS_INIT))
         return NULL;
     if (x->shape.rank != 4)
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op,
+            wi_shape_print(x->graph, &x->shape, text));
     if (o.window || o.windows[0] || o.windows[1] || o.windows[2])
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "%s: the window size is given twice, by the argument size and by an option: give it once", op);

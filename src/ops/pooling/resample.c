@@ -1,7 +1,7 @@
 /* Resampling of images to another size: nearest or linear. resample.cl has the kernels, and describes indices and weights. The result
  * is linear in x, so that the gradient of the gradient is the op itself. */
 #include "base/integers.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/pooling/pool.h"
 #include "ops/spatial.h"
 #include <math.h>
@@ -12,9 +12,41 @@ static void gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     gradients[0] = wi_node(y->graph, &wi_op_resample, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
 
+/* The size of x divided by the size of the result. It is computed in float32 as in PyTorch, so that Weft and PyTorch
+ * choose the same elements. 0: a plan computes it from its sizes. */
+static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
+    const bool corners = mode == WI_RESAMPLE_LINEAR_CORNERS;
+    if (factor > 0 && !corners) return (float)(1 / factor);
+    if (wi_is_symbolic(in) || wi_is_symbolic(out)) return 0;
+    if (corners) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
+    return (float)in / (float)out;
+}
+
+/* Creates y at the sizes of a plan. `image` and `result` are the shapes of x and of the resampled x. */
+static weft_tensor *at_scales(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes, const wi_shape *image, const wi_shape *result) {
+    wi_attributes own = *attributes;
+    for (int i = 1; i < shape->rank - 1; i++) {
+        float *const scale = &own.resample.scale[i + 4 - shape->rank];
+        if (*scale == 0) *scale = scale_of(image->dims[i], result->dims[i], 0, own.resample.mode);
+    }
+    return wi_node(y->graph, y->op, inputs, 1, y->dtype, shape, &own);
+}
+
+static weft_tensor *gradient_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    return at_scales(y, inputs, shape, attributes, shape, &inputs[0]->shape);
+}
+
+static weft_tensor *resample_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    return at_scales(y, inputs, shape, attributes, &inputs[0]->shape, shape);
+}
+
 const wi_op wi_op_resample_gradient = {.name = "resample gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
+    .remake = gradient_again,
     .takes_examples = true,
     .contiguous = 1};
 
@@ -26,40 +58,50 @@ static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 const wi_op wi_op_resample = {.name = "resample",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
+    .remake = resample_again,
     .takes_examples = true,
     .contiguous = 1};
 
 /* ---- the public functions ---- */
 
+/* floor(size · factor) of a size that only plans know: the factor must be a whole number divided by a power of two, for which it is
+ * exact. 0: it is none. */
+static int64_t scaled_size(weft_graph *graph, int64_t size, double factor) {
+    enum { MOST = 1 << 10 };
+    int64_t by = 1;
+    while (by < MOST && factor * (double)by != floor(factor * (double)by)) by *= 2;
+    const double times = factor * (double)by;
+    if (!(times >= 1 && times <= MOST && times == floor(times))) return 0;
+    return wi_dim_divide(graph, wi_dim_multiply(graph, size, (int64_t)times), by);
+}
+
 /* The size of spatial axis i of the result. 0: an error is recorded. */
 static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int i) {
     const int64_t most = INT64_C(1) << 30, size = o->sizes[i];
     const double factor = o->factors[i], scaled = floor((double)x->shape.dims[i + 2] * factor);
-    if (wi_axis_has_length(x, i + 2))
-        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "resample: the size of axis %d depends on %s; build one graph for each size instead", i + 2,
-            wi_length_word(x->graph));
-    else if ((size != 0) == (factor != 0))
+    char text[WI_SHAPE_TEXT];
+    if ((size != 0) == (factor != 0))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "resample: sizes[%d] is %lld and factors[%d] is %g: set exactly one of the two", i,
             (long long)size, i, factor);
-    else if (size != 0 && (size < 0 || size > most))
+    else if (size != 0 && (size < 0 || (size > most && !wi_is_symbolic(size))))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "resample: sizes[%d] = %lld is not in 1..2^30", i,
             (long long)size);
-    else if (size == 0 && !(factor > 0 && scaled >= 1 && scaled <= (double)most))
+    else if (size == 0 && wi_axis_is_symbolic(x, i + 2)) {
+        const int64_t symbolic = scaled_size(x->graph, x->shape.dims[i + 2], factor);
+        if (symbolic) return symbolic;
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
+            "resample: factors[%d] = %g along axis %d of %s, which plans choose: expected a whole number, or "
+            "a "
+            "fraction with a power of 2 below, at most 1024",
+            i, factor, i + 2, wi_shape_print(x->graph, &x->shape, text));
+    } else if (size == 0 && !(factor > 0 && scaled >= 1 && scaled <= (double)most))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "resample: factors[%d] = %g gives an axis of %lld elements a size outside 1..2^30", i, factor,
             (long long)x->shape.dims[i + 2]);
     else
         return size ? size : (int64_t)scaled;
     return 0;
-}
-
-/* The size of x divided by the size of the result. It is computed in float32 as in PyTorch, so that Weft and PyTorch
- * choose the same elements. */
-static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
-    if (mode == WI_RESAMPLE_LINEAR_CORNERS) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
-    return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
 }
 
 /* Fills the fields that have a size or a factor for each axis. */

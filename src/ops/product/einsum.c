@@ -105,8 +105,10 @@ static bool fail_size(const einsum *e, int operand, int axis, int64_t size) {
     char text[WI_SHAPE_TEXT], text_size[WI_SHAPE_TEXT];
     wi_graph_fail(e->graph, WEFT_ERROR_SHAPE,
         "einsum: '%s', character %d: axis %d of operand %d, %s, does not fit size %s of label '%c'",
-        e->equation, t->characters[axis], axis, operand, wi_shape_print(&e->operands[operand]->shape, text),
-        wi_shape_print(&(wi_shape){.rank = 1, .dims = {size}}, text_size), letter_of(t->labels[axis]));
+        e->equation, t->characters[axis], axis, operand,
+        wi_shape_print(e->operands[operand]->graph, &e->operands[operand]->shape, text),
+        wi_shape_print(e->graph, &(wi_shape){.rank = 1, .dims = {size}}, text_size),
+        letter_of(t->labels[axis]));
     return false;
 }
 
@@ -118,7 +120,7 @@ static bool bind_operand(einsum *e, int operand) {
     const int more = shape->rank - t->rank;
     if (more < 0 || (more > 0 && t->dots < 0)) {
         wi_graph_fail(e->graph, WEFT_ERROR_SHAPE, "einsum: '%s' has %d labels for operand %d, %s",
-            e->equation, t->rank, operand, wi_shape_print(shape, text));
+            e->equation, t->rank, operand, wi_shape_print(e->graph, shape, text));
         return false;
     }
     expand_dots(t, more);
@@ -262,7 +264,7 @@ static bool merged_size(const einsum *e, const term *group, int64_t *size) {
     wi_shape shape = {.rank = group->rank};
     int power;
     for (int i = 0; i < group->rank; i++) shape.dims[i] = e->sizes[group->labels[i]];
-    wi_shape_count(&shape, size, &power);
+    wi_shape_count(e->graph, &shape, size, &power);
     if (power == 1) *size = -*size;
     if (power <= 1) return true;
     wi_graph_fail(

@@ -5,16 +5,16 @@ static weft_tensor *fail_shapes(
     const char *op, const weft_tensor *a, const weft_tensor *b, const char *rule) {
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     return wi_graph_fail(a->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s: %s", op,
-        wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b), rule);
+        wi_shape_print(a->graph, &a->shape, text_a), wi_shape_print(b->graph, &b->shape, text_b), rule);
 }
 
 /* ---- gradients ---- */
 
 /* Do all axes but the last have a single stride in memory? Values that are no views are taken as contiguous; strides cannot be
- * calculated before the length is known. */
+ * calculated before sizes are known. */
 static bool rows_are_merged(const weft_tensor *x) {
     enum { MOST_VIEWS = 16 };
-    if (x->has_length) return x->op->kind != WI_VIEW || x->op == &wi_op_reshape;
+    if (x->is_symbolic) return x->op->kind != WI_VIEW || x->op == &wi_op_reshape;
     const weft_tensor *views[MOST_VIEWS];
     int count = 0;
     for (; x->op->kind == WI_VIEW && count < MOST_VIEWS; x = x->inputs[0]) views[count++] = x;
@@ -60,7 +60,7 @@ static weft_tensor *gradient_of_matrix(weft_tensor *a, weft_tensor *g, const wef
     for (int i = 0; i < 2; i++) {
         wi_shape shape = operands[i]->shape;
         shape.rank--;
-        wi_shape_count(&shape, &count, &power[i]);
+        wi_shape_count(a->graph, &shape, &count, &power[i]);
         rows[i] = power[i] ? -count : count;
         if (power[i] > 1 || count == INT64_MAX || rows[i] != rows[0]) return NULL;
         flat[i] =
@@ -134,7 +134,7 @@ static weft_tensor *build_linear_with(weft_tensor *x, weft_tensor *weight, weft_
     for (int i = 0; i < rows.rank; i++) rows.dims[i] = x->shape.dims[i];
     int64_t count;
     int power;
-    wi_shape_count(&rows, &count, &power);
+    wi_shape_count(graph, &rows, &count, &power);
     weft_tensor *flat = x;
     if (x->shape.rank != 2 && power <= 1)
         flat = weft_reshape_shape(x, 2, (const int64_t[]){power ? -count : count, weight->shape.dims[1]});

@@ -20,7 +20,7 @@ static bool fail(
     const call *c, weft_status status, const char *what, const weft_tensor *x, const char *rule) {
     char text[WI_SHAPE_TEXT];
     wi_graph_fail(x->graph, status, "%s: %s is %s %s, expected %s", c->op, what, weft_dtype_name(x->dtype),
-        wi_shape_print(&x->shape, text), rule);
+        wi_shape_print(x->graph, &x->shape, text), rule);
     return false;
 }
 
@@ -31,7 +31,7 @@ static bool is_shaped(
     char text[WI_SHAPE_TEXT], rule[WI_SHAPE_TEXT + 16];
     for (int i = 0; i < rank; i++) wanted.dims[i] = dims[i];
     if (!x || (x->dtype == dtype && wi_shape_equal(&x->shape, &wanted))) return true;
-    snprintf(rule, sizeof rule, "%s %s", weft_dtype_name(dtype), wi_shape_print(&wanted, text));
+    snprintf(rule, sizeof rule, "%s %s", weft_dtype_name(dtype), wi_shape_print(x->graph, &wanted, text));
     return fail(c, x->dtype == dtype ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE, what, x, rule);
 }
 
@@ -108,7 +108,7 @@ static weft_tensor *masked(weft_tensor *y, const weft_sequence_options *options)
     const wi_shape line = {.rank = 3, .dims = {y->shape.dims[0], 1, 1}};
     weft_tensor *t = wi_coordinate(y->graph, &line, 0);
     weft_tensor *length = weft_reshape_shape(options->lengths, 3, (const int64_t[]){1, y->shape.dims[1], 1});
-    weft_tensor *steps = wi_constant_count(y, t->dtype, line.dims[0], 0);
+    weft_tensor *steps = wi_constant_count(y->graph, t->dtype, line.dims[0], 0);
     weft_tensor *valid =
         options->left_padded ? weft_less_equal(weft_sub(steps, length), t) : weft_less(t, length);
     return weft_where(valid, y, weft_number(y, 0));

@@ -104,6 +104,7 @@ static void tell_apart(unrolled *u) {
 
 static bool unroll(unrolled *u, weft_tensor *node) {
     weft_tensor *x = node->inputs[WI_SCAN_X];
+    char text[WI_SHAPE_TEXT];
     *u = (unrolled){.node = node, .cell = wi_cell_of(node), .batch = x->shape.dims[1]};
     u->w = wi_scan_input_of(node, WI_SCAN_W);
     u->wr = wi_scan_input_of(node, WI_SCAN_WR);
@@ -111,10 +112,10 @@ static bool unroll(unrolled *u, weft_tensor *node) {
     u->lengths = wi_scan_input_of(node, WI_SCAN_LENGTHS);
     u->sections = wi_scan_sections_of(u->cell, x->shape.dims[0], node->attributes->recurrent.units,
         u->w->shape.dims[1], u->wr != NULL, true);
-    if (wi_axis_has_length(x, 0))
+    if (wi_axis_is_symbolic(x, 0))
         return wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
-            "%s: a second gradient needs a fixed number of steps, not %s", node->op->name,
-            wi_length_word(node->graph));
+            "%s: a second gradient needs a fixed number of steps, but x is %s", node->op->name,
+            wi_shape_print(node->graph, &x->shape, text));
     u->steps = wi_arena_take(&node->graph->arena, (size_t)u->sections.steps * sizeof *u->steps);
     if (!u->steps) return wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
     tell_apart(u);

@@ -4,7 +4,7 @@
  * and its squares. The drift d = mean(x - m), which is the rounding error of m, is then subtracted:
  *   sum (x - mean)² = sum (x - m)² - n d²
  * so that a large mean costs no digits (the corrected two-pass algorithm, Chan, Golub and LeVeque 1983). */
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/reduction/reduce.h"
 
 /* Nodes of the forward and the backward pass. */
@@ -30,8 +30,8 @@ static weft_tensor *divisor(const weft_tensor *y) {
     int power;
     wi_axes_count(x, y->attributes->variance.axes, &count, &power);
     const int32_t correction = y->attributes->variance.correction;
-    if (power == 0) return wi_constant_count(x, x->dtype, count - correction, 0);
-    weft_tensor *all = wi_constant_count(x, x->dtype, count, power);
+    if (power == 0) return wi_constant_count(x->graph, x->dtype, count - correction, 0);
+    weft_tensor *all = wi_constant_count(x->graph, x->dtype, count, power);
     weft_tensor *rest = weft_sub(all, weft_number(all, correction));
     return correction > 0 ? weft_maximum(rest, weft_number(all, 0)) : rest;
 }

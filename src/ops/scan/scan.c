@@ -105,7 +105,7 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     wi_shape shape;
     if (!wi_shape_broadcast(&a->shape, &b->shape, &shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "linear_scan: %s and %s do not broadcast",
-            wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b));
+            wi_shape_print(a->graph, &a->shape, text_a), wi_shape_print(b->graph, &b->shape, text_b));
     a = weft_expand(a, shape.rank, shape.dims);
     b = weft_expand(b, shape.rank, shape.dims);
     const int found = a ? wi_axis_index(a, "linear_scan", axis) : -1;

@@ -3,7 +3,7 @@
  * the product is below the last one in spite of rounding: a class of probability 0 is never drawn. */
 #include "base/options.h"
 #include "base/portable_math.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 #include "ops/prediction_form.h"
 #include <float.h>
@@ -29,7 +29,7 @@ static bool check(weft_tensor *logits, const choice *c) {
     else if (classes < 1)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "categorical: the logits are %s, expected (..., classes) with a fixed number of classes",
-            wi_shape_print(&logits->shape, text));
+            wi_shape_print(logits->graph, &logits->shape, text));
     else if (!(temperature >= 0) || isinf(temperature))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "categorical: temperature is %g, expected 0 or more and finite", temperature);

@@ -90,7 +90,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
         wi_step_kind_name(plan, step), wi_step_implementation_name(plan, step), schedule->launch_count,
         schedule->launch_count == 1 ? "  " : "es", schedule->flops, schedule->bytes_moved,
-        wi_shape_print(&step->shape, shape));
+        wi_shape_print(NULL, &step->shape, shape));
     wi_step_append_ops(plan, step, text);
     const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
@@ -192,7 +192,7 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
         !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
         cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(plan, step)) &&
         cJSON_AddStringToObject(object, "ops", ops.data) &&
-        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
+        cJSON_AddStringToObject(object, "shape", wi_shape_print(NULL, &step->shape, shape)) &&
         add_number(object, "device", step->device) &&
         add_number(object, "launches", schedule->launch_count) &&
         add_number(object, "to_channels_last", changes.to_last) &&

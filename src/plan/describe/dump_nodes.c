@@ -9,7 +9,7 @@
 static void dump_node(const weft_tensor *node, wi_text *text) {
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%%%u %s %s %s", (unsigned)node->id, node->op->name, weft_dtype_name(node->dtype),
-        wi_shape_print(&node->shape, shape));
+        wi_shape_print(node->graph, &node->shape, shape));
 }
 
 static void append_inputs(const weft_tensor *node, wi_text *text) {
@@ -119,7 +119,7 @@ static void append_step(const wi_partition *p, const wi_step *step, wi_text *tex
         [WI_STEP_TRANSFER] = "transfer"};
     char shape[WI_SHAPE_TEXT];
     wi_text_append(
-        text, "step %d  %s %s", step->index, kinds[step->kind], wi_shape_print(&step->shape, shape));
+        text, "step %d  %s %s", step->index, kinds[step->kind], wi_shape_print(NULL, &step->shape, shape));
     if (step->device > 0) wi_text_append(text, ", on device %d", step->device);
     if (wi_changes_device(p, step)) wi_text_append(text, " from device %d", wi_transfer_from(p, step));
     if (step->reduced) wi_text_append(text, ", reduces axes");

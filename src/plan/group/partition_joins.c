@@ -101,10 +101,10 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
 static bool has_gaps(const weft_tensor *join) {
     int64_t written = 0, whole;
     int power;
-    wi_shape_count(&join->shape, &whole, &power);
+    wi_shape_count(join->graph, &join->shape, &whole, &power);
     for (int i = 0; i < join->input_count; i++) {
         int64_t count;
-        wi_shape_count(&join->inputs[i]->shape, &count, &power);
+        wi_shape_count(join->inputs[i]->graph, &join->inputs[i]->shape, &count, &power);
         if (!is_zero(join->inputs[i])) written += count;
     }
     return written < whole;

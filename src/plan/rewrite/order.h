@@ -31,7 +31,7 @@ typedef struct wi_node_order {
     bool *follows;
     struct wi_rewrite_count *rewrites; /* how often each rewrite was applied */
     size_t rewrite_count;
-    wi_length_input *inputs; /* the plan's inputs that have the length or are divided into micro-batches */
+    wi_size_input *inputs; /* the plan's inputs that are symbolic or are divided into micro-batches */
     size_t input_count;
     weft_tensor **nodes; /* inputs before their users */
     size_t count, capacity;

@@ -43,10 +43,10 @@ static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) 
 }
 
 /* Does the shape have more than one element for each example of a batch? */
-static bool has_numbers_of_examples(const wi_shape *shape) {
+static bool has_numbers_of_examples(weft_graph *graph, const wi_shape *shape) {
     int64_t coefficient;
     int power;
-    wi_shape_count(shape, &coefficient, &power);
+    wi_shape_count(graph, shape, &coefficient, &power);
     return power > 0 && coefficient > 1;
 }
 
@@ -85,7 +85,7 @@ static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
     return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
            (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[at(s, node)] &&
-           !s->precise[at(s, node)] && has_numbers_of_examples(&node->shape);
+           !s->precise[at(s, node)] && has_numbers_of_examples(node->graph, &node->shape);
 }
 
 static void keep(format_search *s, const weft_tensor *node) {

@@ -90,7 +90,7 @@ static weft_status begin_at(const wi_batching *c, const weft_tensor *y, int64_t 
 /* Creates the part of y over the parts of its inputs; part -1: all of y over whole inputs. */
 static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft_tensor **made) {
     const int64_t batch = c->request->batch;
-    const wi_given given = {WI_BATCH_SYMBOL, part < 0 ? batch : wi_micro_batch_examples(c, part), batch};
+    const wi_given given = {.examples = part < 0 ? batch : wi_micro_batch_examples(c, part), .batch = batch};
     weft_tensor **const inputs =
         wi_arena_take(c->request->arena, ((size_t)y->input_count + 1) * sizeof *inputs);
     if (!inputs) return WEFT_ERROR_MEMORY;
@@ -101,11 +101,11 @@ static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft
         WI_TRY(weft_graph_status(y->graph));
         changed = changed || inputs[i] != y->inputs[i];
     }
-    if (!wi_length_follows(y, inputs, &given)) {
+    if (!wi_sizes_follow(y, inputs, &given)) {
         *made = changed ? wi_node_over(y, inputs, &y->shape) : y;
         return weft_graph_status(y->graph);
     }
-    WI_TRY(wi_length_make(y, inputs, &given, made));
+    WI_TRY(wi_make_at_sizes(y, inputs, &given, made));
     return part > 0 && y->op->begin_at ? begin_at(c, y, part, made) : WEFT_OK;
 }
 
@@ -193,15 +193,15 @@ static weft_status note_inputs(const wi_batching *c) {
     wi_node_order *const order = c->order;
     size_t most = order->input_count;
     for (size_t i = 0; i < order->count; i++) most += is_cut_input(c, order->nodes[i]) ? (size_t)c->count : 1;
-    wi_length_input *const inputs = wi_arena_take(c->request->arena, most * sizeof *inputs);
+    wi_size_input *const inputs = wi_arena_take(c->request->arena, most * sizeof *inputs);
     if (!inputs) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->input_count; i++) inputs[i] = order->inputs[i];
     for (size_t i = 0; i < order->count; i++) {
         weft_tensor *const node = order->nodes[i], *const whole = c->images[i].whole;
         for (int64_t k = 0; is_cut_input(c, node) && k < c->count; k++)
-            inputs[order->input_count++] = (wi_length_input){node, c->images[i].parts[k]};
+            inputs[order->input_count++] = (wi_size_input){node, c->images[i].parts[k]};
         if (node->op == &wi_op_input && whole && whole != node)
-            inputs[order->input_count++] = (wi_length_input){node, whole};
+            inputs[order->input_count++] = (wi_size_input){node, whole};
     }
     order->inputs = inputs;
     return WEFT_OK;

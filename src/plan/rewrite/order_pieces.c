@@ -117,7 +117,7 @@ static weft_tensor *source_piece(const wi_piecing *c, const weft_tensor *y, cons
     int64_t count;
     int power;
     (void)c;
-    wi_shape_count(&shape, &count, &power);
+    wi_shape_count(y->graph, &shape, &count, &power);
     weft_tensor *const memory = wi_node(y->graph, &wi_op_flat, NULL, 0, y->dtype, &flat, &attributes);
     if (memory && !memory->name) memory->name = y->name;
     if (!memory || wi_shape_equal(&flat, &shape)) return memory;
@@ -132,7 +132,7 @@ static weft_tensor *in_rows(weft_tensor *x, const wi_shape *shape) {
     int64_t count;
     int power;
     if (!x) return NULL;
-    wi_shape_count(&x->shape, &count, &power);
+    wi_shape_count(x->graph, &x->shape, &count, &power);
     const int64_t gap = shape->dims[0] * shape->dims[1] - count;
     weft_tensor *line = weft_reshape_shape(x, 1, &count);
     if (line && gap) line = weft_pad(line, (const int64_t[]){0}, &gap, WEFT_PAD_CONSTANT, 0);
@@ -172,7 +172,7 @@ static weft_tensor *gradient_piece(const wi_piecing *c, const weft_tensor *y, co
     weft_tensor *const whole = wi_whole_of_pieces(c, x, y->op->name);
     int64_t count;
     int power;
-    wi_shape_count(&x->shape, &count, &power);
+    wi_shape_count(x->graph, &x->shape, &count, &power);
     weft_tensor *const line = whole ? weft_reshape_shape(whole, 1, &count) : NULL;
     const int64_t begin = cut->at[piece] * WI_FLAT_ROW,
                   end = wi_min64(cut->at[piece + 1] * WI_FLAT_ROW, count);

@@ -130,7 +130,7 @@ static const weft_tensor *named_source(const weft_tensor *node) {
 static void name_node(const weft_tensor *node, char text[NAME]) {
     char shape[WI_SHAPE_TEXT];
     const weft_tensor *const source = named_source(node);
-    wi_shape_print(&node->shape, shape);
+    wi_shape_print(node->graph, &node->shape, shape);
     if (*weft_tensor_name(node))
         snprintf(text, NAME, "%s '%s'", node->op->name, weft_tensor_name(node));
     else

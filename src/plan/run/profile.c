@@ -106,7 +106,7 @@ static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
     row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
-    row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
+    row->shape = wi_arena_string(&profile->arena, wi_shape_print(NULL, &step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
     row->flops = plan->schedule.of[step->index].flops;
     row->bytes = plan->schedule.of[step->index].bytes_moved;

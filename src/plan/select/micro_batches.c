@@ -60,7 +60,7 @@ weft_status wi_count_micro_batches(const wi_schedule *schedule, wi_micro_batches
         return WEFT_OK;
     }
     const int64_t count = count_for(request, found.bytes, largest);
-    const bool may_cut = request->devices.count == 1 && request->given.symbol != WI_BATCH_SYMBOL &&
+    const bool may_cut = request->devices.count == 1 && !request->given.examples &&
                          count > request->micro_batches && (m->bytes == 0 || found.bytes < m->bytes);
     if (!may_cut) return fail(request, &found);
     m->bytes = found.bytes;
