@@ -148,6 +148,14 @@ static void text_encoder(weft_graph *graph) {
         &pooled);
 }
 
+/* A network of images whose height and width each plan chooses. */
+static void any_size(weft_graph *graph) {
+    const int64_t any[] = {WEFT_BATCH, 3, weft_symbol(graph, "height"), weft_symbol(graph, "width")};
+    weft_tensor *const picture = weft_input_shape(graph, "picture", WEFT_F32, 4, any);
+    weft_tensor *const features = weft_relu(weft_conv2d(picture, 16, 3, .stride = 2, .padding = 1));
+    (void)weft_linear(weft_flatten(weft_global_avg_pool(features)), 10);
+}
+
 int main(void) {
     weft_context *context = NULL;
     weft_status status = weft_context_create(&context, NULL);
@@ -160,6 +168,7 @@ int main(void) {
         convolutions(graph, image), pooling(image), attention(graph, x), recurrent(graph, x);
         networks(weft_input(graph, "photo", WEFT_F32, 3, 227, 227));
         text_encoder(graph);
+        any_size(graph);
         status = weft_graph_status(graph);
     }
     if (status) fprintf(stderr, "layers: %s\n", weft_last_error());

@@ -246,11 +246,11 @@ WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, 
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
 /* A constant of rank 0, which broadcasts to any shape. dtype: a float (the value is rounded to nearest), i32 or bool.
- * The value must not contain WEFT_LENGTH (WEFT_ERROR_ARGUMENT); use weft_size. */
+ * The value must not contain WEFT_LENGTH or a weft_symbol (WEFT_ERROR_ARGUMENT); use weft_size. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
 /* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
-/* The size of an axis as a tensor, i32 of rank 0. If the axis depends on the batch or on WEFT_LENGTH, each plan uses
+/* The size of an axis as a tensor, i32 of rank 0. If plans choose the size, each plan uses
  * the size that the axis has in this plan. weft_cast converts the size to a float. No gradient. NULL after an error:
  * WEFT_ERROR_SHAPE (no such axis).
  *     weft_div(weft_sum(x), weft_cast(weft_size(x, 0), WEFT_F32))        a mean over the batch */

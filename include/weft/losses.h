@@ -204,7 +204,7 @@ WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
 /* Connectionist temporal classification (Graves et al. 2006): -log of the total probability of all paths through the
  * classes that become the labels when first repetitions and then blanks (class 0) are removed. log_probs f32 (T, N, C),
  * a result of weft_log_softmax; targets i32 (N, S), in each row the labels and then arbitrary values; input_lengths i32
- * (N) in [0, T]; target_lengths i32 (N) in [0, S]. N may be WEFT_BATCH and T WEFT_LENGTH; C and S are numbers. The
+ * (N) in [0, T]; target_lengths i32 (N) in [0, S]. Plans may choose N and T; C and S are numbers. The
  * losses are (N); the result is the mean of loss / max(target length, 1). If no path of the input's length gives the
  * labels, the loss is ∞ and the gradient NaN. A length out of range, or a label that is not a class or is the blank, is
  * an error of the next read or wait; the loss of this example is NaN and its gradient 0. The gradient is the derivative

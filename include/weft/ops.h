@@ -305,15 +305,13 @@ WEFT_API weft_tensor *weft_swap_axes(
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
 /* The elements start to end - 1 of one axis. A negative start or end counts from the end of the axis; WEFT_END is the
  * end of the axis. WEFT_ERROR_SHAPE: the slice is empty or reaches outside the axis. If the axis or `end` depends on
- * the batch or on WEFT_LENGTH, weft_plan_create returns this error: weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
+ * the batch or on another size that plans choose, weft_plan_create returns this error: weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
  * weft_slice(table, 0, 0, WEFT_LENGTH) of a table with fewer rows. */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
-/* Every step-th element of the slice, step >= 1: x[start:end:step]. A step above 1 along an axis of k times the batch
- * needs 0 <= start < step, end WEFT_END, and a step that divides k. An axis that depends on WEFT_LENGTH takes only step
- * 1. */
+/* Every step-th element of the slice, step >= 1: x[start:end:step]. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
-/* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes (on
- * a batch axis multiples of WEFT_BATCH), whose sum must be the size of the axis. On an error every outputs[i] is NULL,
+/* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes,
+ * whose sum must be the size of the axis. On an error every outputs[i] is NULL,
  * and the graph keeps the error, so that a program need not check the status. */
 WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs);
 WEFT_API weft_status weft_split_sizes(
@@ -345,7 +343,7 @@ typedef enum weft_pad_mode {
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
 /* Moves element i to (i + shift) mod n, as torch.roll, along any axis, also the batch. |shift| is at most 2^31 - 1, and
- * at most 2^24 along an axis that depends on WEFT_LENGTH. */
+ * at most 2^24 along an axis whose size plans choose. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 /* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat; x and repeats are aligned at the right. */
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);

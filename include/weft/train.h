@@ -400,7 +400,7 @@ WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_i
 
 /* Inference on a batch of any size. inputs: columns that feed the inputs of the same names, each with `batch`
  * examples, row-major. data: `bytes` bytes, exactly the size of the output at this batch. Plans are kept for the next
- * calls, by batch size and, where inputs have WEFT_LENGTH, by length; the shapes of the columns give the length. */
+ * calls, by batch size and by the other sizes that plans choose, which the shapes of the columns give. */
 WEFT_API weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes);
 /* One of several outputs, and the memory for its values: exactly their bytes. */

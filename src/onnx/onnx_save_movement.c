@@ -174,7 +174,9 @@ static weft_tensor *roll_parts(weft_tensor *y) {
 
 static wi_export_value *emit_tile(wi_export *e, weft_tensor *y, const char *name) {
     int64_t repeats[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) repeats[i] = y->shape.dims[i] / y->inputs[0]->shape.dims[i];
+    for (int i = 0; i < y->shape.rank; i++)
+        if (!wi_dim_divides(y->graph, y->shape.dims[i], y->inputs[0]->shape.dims[i], &repeats[i]))
+            return wi_export_refuse(e, y, "repeats of an open size");
     return wi_export_two(e, name, value_of(e, y, 0), wi_export_ints(e, repeats, y->shape.rank));
 }
 

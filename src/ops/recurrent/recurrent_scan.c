@@ -5,6 +5,7 @@
  * `recurrent`. The other sections have what the gradient needs (all c, gates); in inference they have room for one step only.
  * The gradient is a node over this packed result, dy and the gradients of the last states, followed by slices and products over
  * all steps. */
+#include "graph/sizes.h"
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
@@ -51,11 +52,17 @@ static int64_t batch_of(const weft_tensor *y) {
     return y->inputs[WI_SCAN_X]->shape.dims[1];
 }
 
+/* The elements n · start .. n · (start + size) - 1 of a flat tensor. */
+static weft_tensor *lines_of(weft_tensor *flat, int64_t n, int64_t start, int64_t size) {
+    weft_graph *const graph = flat->graph;
+    return wi_slice_dims(flat, 0, wi_dim_multiply(graph, n, start), wi_dim_multiply(graph, n, size), 1);
+}
+
 /* Returns a section of the packed result `flat` as (first, N, last), or if first is 0, as (N, last). The section begins
  * at element n · start, where n is N, the batch. */
 static weft_tensor *section_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
     const int64_t lines = wi_max64(first, 1);
-    weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
+    weft_tensor *x = flat ? lines_of(flat, n, start, wi_dim_multiply(flat->graph, lines, last)) : NULL;
     if (first == 0) return weft_reshape_shape(x, 2, (const int64_t[]){n, last});
     return weft_reshape_shape(x, 3, (const int64_t[]){first, n, last});
 }
@@ -69,8 +76,8 @@ static weft_tensor *section(
 static weft_tensor *rows(
     const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
     const int64_t n = batch_of(y);
-    weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * steps * columns, 1);
-    return weft_reshape_shape(x, 2, (const int64_t[]){n * steps, columns});
+    weft_tensor *x = flat ? lines_of(flat, n, start, wi_dim_multiply(y->graph, steps, columns)) : NULL;
+    return weft_reshape_shape(x, 2, (const int64_t[]){wi_dim_multiply(y->graph, n, steps), columns});
 }
 
 /* The starts of y, and of the last h. */
@@ -341,7 +348,7 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
     const wi_scan_sections a = wi_scan_sections_of(
         scan->cell, attributes.steps, attributes.units, scan->w->shape.dims[1], scan->wr != NULL, true);
     const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
-    const wi_shape shape = {.rank = 1, .dims = {scan->x->shape.dims[1] * (a.h + last_c)}};
+    const wi_shape shape = {.rank = 1, .dims = {wi_dim_multiply(graph, scan->x->shape.dims[1], a.h + last_c)}};
     weft_tensor *y =
         wi_node(graph, op, inputs, count, WEFT_F32, &shape, &(wi_attributes){.recurrent = attributes});
     if (!y) return (weft_recurrent){NULL, NULL, NULL};
