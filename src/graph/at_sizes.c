@@ -22,26 +22,29 @@ static bool is_shortened(double value, int64_t symbol) {
     return false;
 }
 
-/* Is the number, perhaps rounded to f32, a multiple of a symbol plus a small number? */
-static bool stands_for_size(double value, bool *of_length) {
-    *of_length = is_shortened(value, WEFT_LENGTH);
-    if (*of_length || is_shortened(value, WI_BATCH_HANDLE)) return true;
+/* What the number stands for if it is, perhaps rounded to f32, a multiple of a symbol plus a small number; NULL: nothing. */
+static const char *symbol_of(double value) {
+    static const char *const batch = "of a batch axis", *const length = "WEFT_LENGTH";
     const double unit = (double)(WEFT_LENGTH & -WEFT_LENGTH), n = fabs(value), whole = round(n / unit);
-    if (whole > MOST_TIMES * 0x1p21 || fabs(n - whole * unit) > MOST_REST) return false;
-    *of_length = fmod(whole, (double)WEFT_LENGTH / unit) == 0;
-    for (int64_t times = 1; times <= MOST_TIMES; times++)
-        if (fmod(whole, (double)times) == 0 && wi_is_size_prime((uint32_t)(whole / (double)times)))
-            return true;
-    return false;
+    if (is_shortened(value, WEFT_LENGTH)) return length;
+    if (is_shortened(value, WI_BATCH_HANDLE)) return batch;
+    if (whole > MOST_TIMES * 0x1p21 || fabs(n - whole * unit) > MOST_REST) return NULL;
+    for (int64_t times = 1; times <= MOST_TIMES; times++) {
+        const double prime = whole / (double)times;
+        if (prime * unit == (double)WEFT_LENGTH) return length;
+        if (prime * unit == (double)WI_BATCH_HANDLE) return batch;
+        if (prime == floor(prime) && wi_is_size_prime((uint32_t)prime)) return "a weft_symbol";
+    }
+    return NULL;
 }
 
 static weft_status check_named(const char *op, const char *name, double value) {
-    bool of_length;
-    if (!stands_for_size(value, &of_length)) return WEFT_OK;
+    const char *const symbol = symbol_of(value);
+    if (!symbol) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "%s: %s%s%.0f is a placeholder for a size that only plans know (%s), not a number; weft_size(x, "
         "axis) gives the size as a tensor",
-        op, name, *name ? " = " : "", value, of_length ? "WEFT_LENGTH" : "of a batch axis, or a weft_symbol");
+        op, name, *name ? " = " : "", value, symbol);
 }
 
 weft_status wi_check_number(const char *op, double value) {

@@ -23,6 +23,7 @@ typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, UNKNOWN_ROUNDING
 /* to 0: the axis does not change, or has an open size. exact: scale is to / from. */
 typedef struct axis {
     int64_t from, to;
+    int64_t open;             /* the new size of an axis of open size; 0: the factor says it */
     double scale, begin, end; /* begin, end: of the region of CROP, in 0..1 */
     bool exact;
 } axis;
@@ -95,7 +96,8 @@ static bool set_axis(axis *a, const weft_tensor *x, int d, double factor, int64_
         const int64_t own = weft_tensor_dimension(x, d);
         int64_t times;
         if (size != 0 && wi_dim_divides(x->graph, size, own, &times)) a->scale = (double)times;
-        return a->scale == floor(a->scale) && a->scale > 1 && a->scale < 1024;
+        a->open = size;
+        return size != 0 || (a->scale > 0 && a->scale < 1024);
     }
     if (size == 0) size = factor > 0 && factor < 1e6 ? (int64_t)((float)factor * (float)from) : 0;
     if (factor == 0) a->scale = (double)size / (double)from;
@@ -253,7 +255,10 @@ static weft_tensor *repeat_axis(const resizing *r, weft_tensor *x, int d) {
     int64_t dims[WEFT_MAX_RANK], repeats[WEFT_MAX_RANK];
     const bool centred = r->place <= PYTORCH_HALF_PIXEL && r->rounding <= PREFER_CEIL,
                begins = r->place == ASYMMETRIC && r->rounding == FLOOR;
-    if (r->method != NEAREST || (!centred && !begins) || r->rank == WEFT_MAX_RANK) return NULL;
+    const double times = r->axes[d].scale;
+    if (r->method != NEAREST || (!centred && !begins) || r->rank == WEFT_MAX_RANK || times < 2 ||
+        times != floor(times))
+        return NULL;
     for (int i = 0; i <= r->rank; i++) repeats[i] = i == d + 1 ? (int64_t)r->axes[d].scale : 1;
     wi_onnx_dims(x, dims);
     dims[d] = wi_dim_multiply(x->graph, dims[d], repeats[d + 1]);
@@ -278,11 +283,30 @@ static bool is_native(const resizing *r, const weft_tensor *x) {
     return true;
 }
 
+/* The same with axes of open size, whose positions are Weft's whatever their sizes are. ONNX has another position than PyTorch, whose
+ * place it names, for a result of one element; Weft computes what PyTorch computes. */
+static bool is_native_open(const resizing *r, const weft_tensor *x) {
+    const bool placed = r->method == NEAREST ? r->place == ASYMMETRIC && r->rounding == FLOOR
+                                             : r->method == LINEAR && r->place <= ALIGN_CORNERS;
+    bool open = false;
+    for (int d = 0; d < r->rank; d++) {
+        const bool is_open = r->axes[d].from == 0 && !stays(r, &r->axes[d]);
+        if (d < 2 && !stays(r, &r->axes[d])) return false;
+        open = open || is_open;
+    }
+    return open && placed && r->rank >= 3 && r->rank <= 5 && !r->antialias && !r->exclude &&
+           weft_tensor_dtype(x) == WEFT_F32;
+}
+
 static weft_tensor *resample(const resizing *r, weft_tensor *x) {
     weft_resample_options options = {WEFT_RESAMPLE_OPTIONS_INIT,
         .mode = r->method == LINEAR ? WEFT_RESAMPLE_LINEAR : WEFT_RESAMPLE_NEAREST,
         .align_corners = r->method == LINEAR && r->place == ALIGN_CORNERS};
-    for (int d = 2; d < r->rank; d++) options.sizes[d - 2] = r->axes[d].to;
+    for (int d = 2; d < r->rank; d++) {
+        const axis *const a = &r->axes[d];
+        options.sizes[d - 2] = a->from > 0 ? a->to : stays(r, a) ? weft_tensor_dimension(x, d) : a->open;
+        if (options.sizes[d - 2] == 0) options.factors[d - 2] = a->scale;
+    }
     return weft_resample(x, &options);
 }
 
@@ -307,7 +331,7 @@ static weft_tensor *build_resize(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     resizing r = {0};
     if (!x || !read_modes(&r, n, node) || !read_axes(&r, n, node, x)) return NULL;
-    if (is_native(&r, x)) return resample(&r, x);
+    if (is_native(&r, x) || is_native_open(&r, x)) return resample(&r, x);
     weft_tensor *y = x;
     for (int d = 0; d < r.rank && y; d++) {
         const axis *const a = &r.axes[d];

@@ -4,6 +4,7 @@
 /* test slow */
 #include "base/memory.h"
 #include "base/platform.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include "onnx/onnx_save_networks.h"
 #include "recorded_json.h"
