@@ -158,6 +158,52 @@ static void a_cut_batch_beside_a_length(void **state) {
     weft_graph_release(graph);
 }
 
+/* Trainers and predictions take sizes from their data. One input has a size that is calculated from those of another. */
+static void trainers_and_predictions(void **state) {
+    enum { EXAMPLES = 6, MOST = 5 * 9 * EXAMPLES };
+    static const int64_t sizes[][2] = {{4, 6}, {5, 9}, {4, 6}};
+    (void)state;
+    weft_graph *const graph = test_graph();
+    const int64_t h = weft_symbol(graph, "height"), w = weft_symbol(graph, "width");
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 1, h, w),
+                       *const mask = weft_input(graph, "mask", WEFT_F32, wi_dim_multiply(graph, h, w)),
+                       *const scale = weft_parameter(graph, "scale", weft_zeros());
+    weft_tensor *const masked = weft_mul(weft_flatten(x), mask);
+    weft_tensor *const mean = weft_mean(weft_mul(masked, scale), 1);
+    weft_tensor *const loss = weft_mse(mean, weft_mul_number(weft_mean(masked, 1), 3));
+    const weft_trainer_options options = {
+        WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(0.1f), .epochs = 150, .batch = 4};
+    weft_trainer *trainer = NULL;
+    assert_weft_ok(weft_trainer_create(&trainer, loss, &options));
+    float *const numbers = random_numbers(MOST), ones[MOST], got[EXAMPLES], value;
+    for (int i = 0; i < MOST; i++) ones[i] = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t *const s = sizes[i], area = s[0] * s[1];
+        weft_column columns[] = {{.name = "mask", .dtype = WEFT_F32, .rank = 1, .dims = {area}, .data = ones},
+            {.name = "x", .dtype = WEFT_F32, .rank = 3, .dims = {1, s[0], s[1]}, .data = numbers}};
+        if (i == 0) {
+            weft_dataset *dataset = NULL;
+            assert_weft_ok(weft_dataset_from_memory(&dataset, test_context(), EXAMPLES, columns, 2));
+            assert_weft_ok(weft_trainer_run(trainer, dataset));
+            assert_weft_ok(weft_tensor_read(scale, &value, sizeof value));
+            assert_float_equal(value, 3, 0.1);
+            weft_dataset_release(dataset);
+        }
+        assert_weft_ok(weft_predict(mean, EXAMPLES, columns, 2, got, sizeof got));
+        for (int64_t example = 0; example < EXAMPLES; example++) {
+            double sum = 0;
+            for (int64_t k = 0; k < area; k++) sum += (double)numbers[example * area + k];
+            assert_float_equal(got[example], (float)((double)value * sum / (double)area), 1e-4);
+        }
+        columns[0].dims[0] = area - 1;
+        assert_weft_fails(WEFT_ERROR_SHAPE, weft_predict(mean, EXAMPLES, columns, 2, got, sizeof got),
+            "input 'mask' is (batch, ", "but its column is");
+    }
+    free(numbers);
+    weft_trainer_release(trainer);
+    weft_graph_release(graph);
+}
+
 /* ---- errors ---- */
 
 static void what_plans_refuse(void **state) {
@@ -212,6 +258,7 @@ static void names_that_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums_and_products), cmocka_unit_test(quotients),
         cmocka_unit_test(images_of_any_size), cmocka_unit_test(a_cut_batch_beside_a_length),
-        cmocka_unit_test(what_plans_refuse), cmocka_unit_test(names_that_are_refused)};
+        cmocka_unit_test(trainers_and_predictions), cmocka_unit_test(what_plans_refuse),
+        cmocka_unit_test(names_that_are_refused)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
