@@ -342,8 +342,7 @@ typedef enum weft_pad_mode {
  * i64, u8 and bool. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
-/* Moves element i to (i + shift) mod n, as torch.roll, along any axis, also the batch. |shift| is at most 2^31 - 1, and
- * at most 2^24 along an axis whose size plans choose. */
+/* Moves element i to (i + shift) mod n, as torch.roll, along any axis, also the batch. |shift| is at most 2^31 - 1. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 /* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat; x and repeats are aligned at the right. */
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);

@@ -222,7 +222,7 @@ bool wi_dim_divides(weft_graph *graph, int64_t a, int64_t b, int64_t *quotient) 
 int64_t wi_dim_least(const weft_graph *graph, int64_t dim) {
     wi_polynomial p;
     if (!wi_is_symbolic(dim) && dim >= 0) return dim;
-    return wi_polynomial_of(graph, dim, true, &p) ? wi_polynomial_least(graph, &p) : INT64_MIN;
+    return wi_polynomial_of(graph, dim, true, &p) ? wi_polynomial_least(graph, &p) : wi_magnitude(dim);
 }
 
 int64_t wi_dim_most(const weft_graph *graph, int64_t dim) {
@@ -248,8 +248,9 @@ int64_t wi_position_add(weft_graph *graph, int64_t a, int64_t b, int64_t sign) {
 bool wi_position_is_less(weft_graph *graph, int64_t a, int64_t b) {
     wi_polynomial p, q;
     if (!wi_is_symbolic(a) && !wi_is_symbolic(b)) return a < b;
-    return wi_polynomial_of(graph, a, false, &p) && wi_polynomial_of(graph, b, false, &q) &&
-           wi_polynomial_add(&p, &q, -1, &p) && wi_polynomial_most(graph, &p) < 0;
+    const bool known = wi_polynomial_of(graph, a, false, &p) && wi_polynomial_of(graph, b, false, &q);
+    if (!known) return a < b; /* numbers that are too large for any size */
+    return wi_polynomial_add(&p, &q, -1, &p) && wi_polynomial_most(graph, &p) < 0;
 }
 
 int64_t wi_dim_canonical(weft_graph *graph, int64_t dim) {

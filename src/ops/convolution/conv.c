@@ -217,8 +217,8 @@ static bool check_operands(
     for (int i = 0; i < rank; i++) {
         if (weight->shape.dims[i] <= 0 || wi_axis_is_symbolic(weight, i) || (i > 0 && x->shape.dims[i] <= 0))
             return fail_shapes(op, x, weight,
-                "the sizes of the weight must be numbers, and channels and spatial sizes must not be the "
-                "batch");
+                "the weight must have numbers as sizes, and channels and spatial sizes may be any size, but "
+                "not the batch");
     }
     const int64_t channels = x->shape.dims[1], first = weight->shape.dims[0], second = weight->shape.dims[1];
     if (transposed ? channels != first || first % groups : channels != second * groups || first % groups) {

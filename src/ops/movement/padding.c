@@ -29,16 +29,13 @@ static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs
     return WEFT_OK;
 }
 
-/* Creates a roll at a plan's length. In this op a negative shift is a number; in the other padded reads it would be a
- * multiple of the batch. */
+/* Creates a roll at a plan's sizes, modulo which its shifts are taken. In this op a negative shift is a number; in the other padded reads it
+ * would be a multiple of the batch. */
 static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
-    wi_attributes own = *attributes;
-    for (int axis = 0; axis < shape->rank; axis++) {
-        const int64_t before = y->attributes->padding.before[axis];
-        if (before < 0) own.padding.before[axis] = before;
-    }
-    return wi_node(y->graph, y->op, inputs, 1, y->dtype, shape, &own);
+    (void)shape, (void)attributes;
+    return wi_roll(
+        inputs[0]->op == &wi_op_in_memory ? inputs[0]->inputs[0] : inputs[0], y->attributes->padding.before);
 }
 
 #define PADDED_OP(op, again)                                                                                 \

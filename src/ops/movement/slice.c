@@ -80,7 +80,8 @@ static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_
                        : end < 0       ? wi_position_add(graph, end, size, 1)
                                        : end;
     char text[WI_SHAPE_TEXT];
-    if (wi_position_is_less(graph, from, 0) || wi_position_is_less(graph, size, to) ||
+    if (from == INT64_MAX || to == INT64_MAX || wi_position_is_less(graph, from, 0) ||
+        wi_position_is_less(graph, size, to) ||
         wi_position_is_less(graph, to, wi_position_add(graph, from, 1, 1)))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
             (long long)start, (long long)(end == WEFT_END ? size : end), axis,
