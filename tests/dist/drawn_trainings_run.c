@@ -169,8 +169,7 @@ static void note_plan(rank_run *r, const weft_plan *plan) {
     if (plan->info.host_bytes > r->outcome->host_bytes) r->outcome->host_bytes = plan->info.host_bytes;
 }
 
-static void note_plans(rank_run *r) {
-    const wi_pass *const pass = &r->trainer->training;
+static void note_plans(rank_run *r, const wi_pass *pass) {
     note_plan(r, pass->full);
     note_plan(r, pass->rest);
     for (size_t i = 0; pass->shards && i < WI_SHARD_SIZES; i++) note_plan(r, pass->shards->plans[i].loss[0]);
@@ -187,11 +186,16 @@ static void read_weights(rank_run *r) {
     }
 }
 
+/* The checkpoint after the last step, which may have been the best. */
 static void read_file(rank_run *r) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/step-%010zu.safetensors", r->leg->folder, r->outcome->steps);
-    FILE *const file = fopen(path, "rb");
-    if (!file) return;
+    FILE *file = NULL;
+    for (int best = 0; best < 2 && !file; best++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s-%010zu.safetensors", r->leg->folder, best ? "best" : "step",
+            r->outcome->steps);
+        file = fopen(path, "rb");
+    }
+    if (!file) abort();
     fseek(file, 0, SEEK_END);
     r->outcome->file_bytes = (size_t)ftell(file);
     r->outcome->file = malloc(r->outcome->file_bytes);
@@ -213,7 +217,8 @@ static void run_rank(size_t rank, size_t ranks, void *user) {
     r.outcome->status = run(&r, all);
     snprintf(r.outcome->line, sizeof r.outcome->line, "%s",
         r.outcome->status == WEFT_OK ? "" : weft_last_error());
-    if (r.outcome->status == WEFT_OK) note_plans(&r);
+    const wi_pass *const passes[] = {&r.trainer->training, &r.trainer->validation, &r.trainer->evaluation};
+    for (size_t i = 0; i < 3 && r.outcome->status == WEFT_OK; i++) note_plans(&r, passes[i]);
     weft_context_memory(r.context, NULL, &r.outcome->peak);
     weft_trainer_release(r.trainer);
     if (r.outcome->status == WEFT_OK && rank == 0) read_weights(&r);

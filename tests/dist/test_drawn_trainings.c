@@ -61,7 +61,9 @@ static drawn_place draw_place(test_random *random, const drawn_training *t, cons
     const size_t most = t->shards < 3 ? t->shards : 3;
     place.ranks = 1 + (size_t)test_random_below(random, (int64_t)most);
     place.devices = 1 + (size_t)test_random_below(random, (int64_t)(most / place.ranks));
-    place.shard_optimizer = place.ranks > 1 && chance(random, 3);
+    const weft_optimizer *const o = &t->optimizer;
+    const bool may_divide = o->accumulate <= 1 && o->average_decay <= 0 && o->kind != WEFT_LAMB;
+    place.shard_optimizer = place.ranks > 1 && chance(random, may_divide ? 2 : 8);
     const size_t percent = 30 + (size_t)test_random_below(random, 60);
     if (chance(random, 2)) place.limit = plain->peak * percent / 100;
     if (!place.limit && chance(random, 4)) place.plan_limit = plain->peak * percent / 100;
@@ -198,6 +200,7 @@ static void check_place(const drawn_training *t, const drawn_outcome *plain, tes
 
 static void check_training(uint64_t number) {
     test_random random = test_random_named("drawn trainings", number + 1);
+    random.state = test_random_bits(&random);
     const drawn_training t = draw_training(&random, number);
     const drawn_leg whole = {{.devices = 1, .ranks = 1}, SIZE_MAX};
     describe(&t, &whole, 1);

@@ -127,6 +127,7 @@ static weft_status make_parts(const wi_batching *c, weft_tensor *y, weft_tensor 
     for (int64_t i = 0; i < c->count; i++) {
         const bool is_input = y->op == &wi_op_input;
         WI_TRY(is_input ? make_input_part(c, y, i, &(*parts)[i]) : make(c, y, i, &(*parts)[i]));
+        if (c->request->devices.share_batch) wi_wish(c->wishes, (*parts)[i]->id, (int)i);
     }
     return WEFT_OK;
 }
@@ -233,12 +234,14 @@ static weft_status take_roots(const wi_batching *c) {
     return wi_replace_roots(order, roots);
 }
 
-weft_status wi_order_micro_batches(wi_node_order *order) {
+weft_status wi_order_micro_batches(wi_node_order *order, wi_wishes *wishes) {
     const wi_request *const request = order->request;
-    wi_batching c = {.order = order, .request = request, .count = request->micro_batches};
+    wi_batching c = {
+        .order = order, .request = request, .wishes = wishes, .count = request->micro_batches};
     c.buffer = wi_buffer_largest(request->devices.of[0]);
     c.largest = c.buffer / (size_t)c.count;
     if (request->most_undivided && request->most_undivided < c.largest) c.largest = request->most_undivided;
+    if (request->devices.share_batch) c.largest = 0;
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);
     if (!c.images) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) WI_TRY(cut_node(&c, order->nodes[i]));
