@@ -342,7 +342,10 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
         bool finish = false;
         const weft_status loaded = load_batch(pass, &examples, columns);
         if (!pass->shards) WI_TRY(loaded);
-        if (loaded == WEFT_OK && examples == 0) break;
+        if (loaded == WEFT_OK && examples == 0) {
+            if (pass->shards) pass->shards->by_rank.may_divide = pass->shards->by_rank.firsts != NULL;
+            break;
+        }
         if (pass->shards)
             WI_TRY(divided_step(pass, loaded, columns, examples, hooks));
         else
@@ -359,6 +362,7 @@ weft_status wi_pass_run(
     pass->totals = start ? start->totals : (wi_pass_totals){0};
     pass->pending = 0;
     if (!start) wi_measures_reset(&pass->measures);
+    if (pass->shards) WI_TRY(wi_shards_divide_ranks(pass->shards));
     if (pass->shards) wi_shards_note_metrics(pass);
     WI_TRY(wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0));
     const weft_status status = run_steps(pass, hooks);

@@ -33,7 +33,8 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
     *shards = (wi_shards){.allocator = allocator,
         .group = options->group,
         .count = options->count,
-        .exchange = options->exchange};
+        .exchange = options->exchange,
+        .equal_devices = options->equal_devices};
     if (options->shards_optimizer) {
         shards->divided.part = weft_distributed_rank(options->group);
         shards->divided.parts = weft_distributed_size(options->group);
@@ -66,6 +67,8 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->results);
     wi_release(shards->allocator, shards->totals);
     wi_release(shards->allocator, shards->bytes);
+    wi_release(shards->allocator, shards->by_rank.firsts);
+    wi_release(shards->allocator, shards->by_rank.seconds);
     if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
@@ -198,15 +201,10 @@ static weft_status reserve_step(wi_shards *shards) {
     return shards->bytes ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-static weft_status reserve_sum(wi_shards *shards) {
-    if (shards->sum.allocator) return WEFT_OK;
-    wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
-    wi_release(shards->allocator, shards->others);
-    shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
-    shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
-    if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
+weft_status wi_shards_init_sum(wi_shards *shards) {
     const wi_sum_options options = {.shards = shards->count,
         .floats = shards->gradients + shards->state_floats,
+        .firsts = shards->by_rank.firsts,
         .late = shards->state_floats,
         .rounds = shards->exchange == WEFT_BF16};
     const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, &options);
@@ -214,11 +212,22 @@ static weft_status reserve_sum(wi_shards *shards) {
     return status;
 }
 
+static weft_status reserve_sum(wi_shards *shards) {
+    if (shards->sum.allocator) return WEFT_OK;
+    wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
+    wi_release(shards->allocator, shards->others);
+    shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
+    shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
+    if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
+    return wi_shards_init_sum(shards);
+}
+
 weft_status wi_shards_reserve(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     WI_TRY(reserve_metrics(pass));
     WI_TRY(reserve_step(shards));
     if (!shards->trains) return WEFT_OK;
+    WI_TRY(wi_shards_reserve_ranks(shards));
     WI_TRY(reserve_sum(shards));
     const size_t ranks = weft_distributed_size(shards->group);
     if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)

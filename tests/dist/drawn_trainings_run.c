@@ -92,8 +92,18 @@ typedef struct rank_run {
     weft_distributed *job;
 } rank_run;
 
+/* Pretends that ranks were measured, each at another speed in each epoch, so that shards are divided again. */
+static void pretend_speeds(const rank_run *r, size_t epoch) {
+    wi_shard_ranks *const by_rank = &r->trainer->shards[0].by_rank;
+    if (!by_rank->firsts) return;
+    by_rank->steps = 10;
+    for (size_t k = 0; k < r->leg->leg->place.ranks; k++)
+        by_rank->seconds[k] = (double)(1 + (7 * r->leg->training->number + 3 * epoch + 5 * k) % 4);
+}
+
 static bool note_epoch(void *user, const weft_epoch *state) {
     const rank_run *const r = user;
+    pretend_speeds(r, state->epoch);
     double *const to = r->outcome->epochs[state->epoch];
     to[0] = state->loss;
     to[1] = state->accuracy;
