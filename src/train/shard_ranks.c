@@ -89,10 +89,10 @@ static weft_status take(wi_shards *shards, const size_t *counts) {
     const weft_status status = wi_shards_init_sum(shards);
     shards->sum.seconds = seconds;
     shards->sum.exposed_seconds = exposed;
-    return wi_group_meet(shards->group, WI_MEET_PASS, status);
+    return status;
 }
 
-weft_status wi_shards_divide_ranks(wi_shards *shards) {
+weft_status wi_shards_divide_ranks(wi_shards *shards, bool *changes) {
     wi_shard_ranks *const by_rank = &shards->by_rank;
     const size_t ranks = weft_distributed_size(shards->group);
     weft_status status = WEFT_OK;
@@ -101,7 +101,8 @@ weft_status wi_shards_divide_ranks(wi_shards *shards) {
     if (!may_divide) return WEFT_OK;
     size_t *const counts = by_rank->firsts + ranks + 1;
     wi_count_shards(counts, by_rank->seconds, ranks, shards->count, shards->devices.count);
-    if (slowest(shards, counts) < 0.9 * slowest(shards, NULL)) status = take(shards, counts);
+    *changes = slowest(shards, counts) < 0.9 * slowest(shards, NULL);
+    if (*changes) status = take(shards, counts);
     memset(by_rank->seconds, 0, ranks * sizeof *by_rank->seconds);
     by_rank->steps = STEPS_BEFORE;
     return status;

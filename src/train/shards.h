@@ -131,8 +131,9 @@ wi_shard_range wi_shards_of_rank(const wi_shards *shards, size_t rank);
 weft_status wi_shards_reserve_ranks(wi_shards *shards);
 /* After a step, whose results all processes have. */
 void wi_shards_note_seconds(wi_shards *shards);
-/* Before an epoch: divides the shards again if the measured seconds promise shorter steps. All processes call this. */
-weft_status wi_shards_divide_ranks(wi_shards *shards);
+/* Before an epoch: divides the shards again if the measured seconds promise shorter steps. *changes: it does, in all processes; the caller then
+ * loads other examples, and meets the other processes with the status. */
+weft_status wi_shards_divide_ranks(wi_shards *shards, bool *changes);
 /* The number of shards of each rank, of which each gets at least `least`, so that the last one to finish finishes first. */
 void wi_count_shards(size_t *counts, const double *seconds, size_t ranks, size_t shards, size_t least);
 
