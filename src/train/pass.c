@@ -111,17 +111,19 @@ weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     return WEFT_OK;
 }
 
+void wi_pass_forget_plans(wi_pass *pass) {
+    weft_plan_release(pass->full);
+    weft_plan_release(pass->rest);
+    pass->full = pass->rest = NULL;
+    if (pass->shards) wi_shards_forget_plans(pass->shards);
+}
+
 /* Binds the columns of a dataset. If the sequences have another length than those of the dataset before, the plans are
  * released, even if the function then refuses the dataset. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const int64_t length = pass->feed.length;
     const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
-    if (length != pass->feed.length) {
-        weft_plan_release(pass->full);
-        weft_plan_release(pass->rest);
-        pass->full = pass->rest = NULL;
-        if (pass->shards) wi_shards_forget_plans(pass->shards);
-    }
+    if (length != pass->feed.length) wi_pass_forget_plans(pass);
     WI_TRY(status);
     if (pass->shards && pass->shards->totals_feed.count)
         WI_TRY(wi_feed_bind(&pass->shards->totals_feed, dataset->columns, dataset->count));
@@ -205,9 +207,10 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
         if (status != WEFT_OK) forget_dataset(pass);
         WI_TRY(status);
     }
-    if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
+    /* A plan may take all that a memory limit leaves, so the one that needs less comes first. */
     if (examples % pass->batch)
         WI_TRY(plan_for(pass, &pass->rest, &pass->rest_examples, examples % pass->batch));
+    if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
     if (pass->shards) WI_TRY(wi_shards_reserve(pass));
     return pass->loader ? WEFT_OK : make_loader(pass);
 }

@@ -53,11 +53,12 @@ static void forget_plans(const wi_shards *shards, wi_shard_plans *plans) {
 
 void wi_shards_forget_plans(wi_shards *shards) {
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) forget_plans(shards, &shards->plans[i]);
+    weft_plan_release(shards->update);
+    shards->update = NULL;
 }
 
 void wi_shards_clear(wi_shards *shards) {
     wi_shards_forget_plans(shards);
-    weft_plan_release(shards->update);
     if (shards->totals_feed.allocator) wi_feed_clear(&shards->totals_feed);
     if (shards->sum.allocator) wi_sum_clear(&shards->sum);
     wi_release(shards->allocator, shards->states);
@@ -133,20 +134,21 @@ static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
 
 static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
     weft_tensor *totals[WI_LOSS_TERMS];
+    for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
+    if (pass->terms.count)
+        WI_TRY(wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples));
     for (int d = 0; d < (int)pass->shards->devices.count; d++)
         WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
     if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
     plans->examples = examples;
-    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss[0]));
-    if (pass->terms.count == 0) return WEFT_OK;
-    for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
-    return wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples);
+    const bool lists = pass->shards->trains && !pass->shards->states;
+    return lists ? list_states(pass->shards, plans->loss[0]) : WEFT_OK;
 }
 
-/* Creates the plans of a size in this entry, unless one of the entries before it, or itself, has the size. */
+/* Creates the plans of a size in this entry, unless an entry has the size. */
 static weft_status plan_size(wi_pass *pass, size_t entry, size_t examples) {
     wi_shard_plans *const plans = pass->shards->plans;
-    for (size_t i = 0; i <= entry; i++)
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++)
         if (plans[i].examples == examples) return WEFT_OK;
     forget_plans(pass->shards, &plans[entry]);
     return create_plans(pass, &plans[entry], examples);
@@ -157,10 +159,11 @@ weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     wi_shards *const shards = pass->shards;
     const size_t least = examples / shards->count, most = (examples + shards->count - 1) / shards->count;
     const bool is_whole = examples == pass->batch;
-    WI_TRY(plan_size(pass, is_whole ? 0 : 1, most));
+    /* First, as the others may take all that a memory limit leaves. */
+    if (!shards->update && shards->trains)
+        WI_TRY(wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1));
     if (!is_whole && least > 0) WI_TRY(plan_size(pass, 2, least));
-    if (shards->update || !shards->trains) return WEFT_OK;
-    return wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1);
+    return plan_size(pass, is_whole ? 0 : 1, most);
 }
 
 wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples) {
