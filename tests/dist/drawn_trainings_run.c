@@ -157,11 +157,35 @@ static weft_status build(rank_run *r, const examples *all) {
     return create_trainer(r, loss, logits);
 }
 
+/* ---- the plans of a training ---- */
+
+static void note_plan(rank_run *r, const weft_plan *plan) {
+    if (!plan) return;
+    if (plan->info.micro_batches > r->outcome->micro_batches)
+        r->outcome->micro_batches = plan->info.micro_batches;
+    if (plan->info.host_bytes > r->outcome->host_bytes) r->outcome->host_bytes = plan->info.host_bytes;
+}
+
+static void note_plans_of(rank_run *r, const wi_pass *pass) {
+    note_plan(r, pass->full);
+    note_plan(r, pass->rest);
+    for (size_t i = 0; pass->shards && i < WI_SHARD_SIZES; i++) note_plan(r, pass->shards->plans[i].loss[0]);
+    if (pass->shards) note_plan(r, pass->shards->update);
+}
+
+/* An evaluation may release the plans of the training, so that this is called before it, too. */
+static void note_plans(rank_run *r) {
+    note_plans_of(r, &r->trainer->training);
+    note_plans_of(r, &r->trainer->validation);
+    note_plans_of(r, &r->trainer->evaluation);
+}
+
 static weft_status run(rank_run *r, const examples *all) {
     weft_training_info info;
     weft_status status = build(r, all);
     if (status == WEFT_OK && r->leg->resumes) status = weft_trainer_resume(r->trainer, r->leg->folder, NULL);
     if (status == WEFT_OK) status = weft_trainer_run(r->trainer, r->data);
+    if (status == WEFT_OK) note_plans(r);
     if (status == WEFT_OK && r->leg->leg->until == SIZE_MAX)
         status =
             weft_trainer_evaluate(r->trainer, r->data, &r->outcome->evaluated[0], &r->outcome->evaluated[1]);
@@ -171,20 +195,6 @@ static weft_status run(rank_run *r, const examples *all) {
 }
 
 /* ---- results ---- */
-
-static void note_plan(rank_run *r, const weft_plan *plan) {
-    if (!plan) return;
-    if (plan->info.micro_batches > r->outcome->micro_batches)
-        r->outcome->micro_batches = plan->info.micro_batches;
-    if (plan->info.host_bytes > r->outcome->host_bytes) r->outcome->host_bytes = plan->info.host_bytes;
-}
-
-static void note_plans(rank_run *r, const wi_pass *pass) {
-    note_plan(r, pass->full);
-    note_plan(r, pass->rest);
-    for (size_t i = 0; pass->shards && i < WI_SHARD_SIZES; i++) note_plan(r, pass->shards->plans[i].loss[0]);
-    if (pass->shards) note_plan(r, pass->shards->update);
-}
 
 static void read_weights(rank_run *r) {
     for (size_t i = 0; i < weft_graph_parameter_count(r->graph); i++) {
@@ -227,8 +237,7 @@ static void run_rank(size_t rank, size_t ranks, void *user) {
     r.outcome->status = run(&r, all);
     snprintf(r.outcome->line, sizeof r.outcome->line, "%s",
         r.outcome->status == WEFT_OK ? "" : weft_last_error());
-    const wi_pass *const passes[] = {&r.trainer->training, &r.trainer->validation, &r.trainer->evaluation};
-    for (size_t i = 0; i < 3 && r.outcome->status == WEFT_OK; i++) note_plans(&r, passes[i]);
+    if (r.outcome->status == WEFT_OK) note_plans(&r);
     weft_context_memory(r.context, NULL, &r.outcome->peak);
     weft_trainer_release(r.trainer);
     if (r.outcome->status == WEFT_OK && rank == 0) read_weights(&r);
