@@ -221,7 +221,8 @@ static void sort_rows(const passage *p, const float *gradients) {
     for (size_t i = 0; i < p->count; i++) {
         const size_t place = p->n.at[(size_t)p->rows[i] % ranks]++;
         p->table->outgoing_rows[place] = p->rows[i] / (int32_t)ranks;
-        if (gradients) memcpy(p->table->own + place * width, gradients + i * width, width * sizeof *gradients);
+        if (gradients)
+            memcpy(p->table->own + place * width, gradients + i * width, width * sizeof *gradients);
     }
 }
 
@@ -285,7 +286,8 @@ static weft_status send_rows(passage *p, const char *call, const float *gradient
     WI_TRY(meet(p, fits == WEFT_OK ? reserve(p) : fits));
     sort_rows(p, gradients);
     for (size_t i = p->incoming; i < p->capacity; i++) p->table->incoming_rows[i] = p->table->spare;
-    return exchange(p, sizeof(int32_t), p->table->outgoing_rows, p->n.sent, p->table->incoming_rows, p->n.received);
+    return exchange(
+        p, sizeof(int32_t), p->table->outgoing_rows, p->n.sent, p->table->incoming_rows, p->n.received);
 }
 
 /* ---- plans ---- */
@@ -307,8 +309,8 @@ static weft_status gather_own(const passage *p) {
     const size_t bytes = p->capacity * (size_t)t->width * sizeof(float);
     weft_plan *plan = NULL;
     WI_TRY(plan_of(p, t->gathers, t->values, &plan));
-    const weft_value values[] = {
-        {t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)}, {t->values, p->table->theirs, bytes}};
+    const weft_value values[] = {{t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)},
+        {t->values, p->table->theirs, bytes}};
     return weft_plan_step(plan, values, 2);
 }
 
@@ -318,8 +320,8 @@ static weft_status update_own(const passage *p) {
     weft_plan *plan = NULL;
     memset(p->table->theirs + p->incoming * width, 0, (p->capacity - p->incoming) * width * sizeof(float));
     WI_TRY(plan_of(p, t->updates, t->update, &plan));
-    const weft_value values[] = {
-        {t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)}, {t->gradients, p->table->theirs, bytes}};
+    const weft_value values[] = {{t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)},
+        {t->gradients, p->table->theirs, bytes}};
     return weft_plan_step(plan, values, 2);
 }
 

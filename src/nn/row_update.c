@@ -103,8 +103,8 @@ static bool count_rows(const weft_tensor *gradient, weft_tensor **counts) {
     weft_tensor *const ones = weft_expand(weft_number(in[0], 1), in[0]->shape.rank, in[0]->shape.dims);
     weft_tensor *const inputs[] = {ones, in[1]};
     const wi_attributes attributes = wi_attributes_of(gradient);
-    weft_tensor *const own = wi_node(
-        gradient->graph, &wi_op_index_sum, inputs, 2, gradient->dtype, &gradient->shape, &attributes);
+    weft_tensor *const own =
+        wi_node(gradient->graph, &wi_op_index_sum, inputs, 2, gradient->dtype, &gradient->shape, &attributes);
     *counts = *counts ? weft_add(*counts, own) : own;
     return true;
 }

@@ -64,6 +64,5 @@ weft_tensor *wi_flat_gradients(
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
     const wi_attributes attributes = {.flat_gradients = {.first = (int64_t)first}};
     if (!gradients || !wi_inputs_graph("flat gradients", gradients, (int)count)) return NULL;
-    return wi_node(
-        graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, &attributes);
+    return wi_node(graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, &attributes);
 }

@@ -19,8 +19,7 @@ static bool is_update(const weft_tensor *output) {
 }
 
 /* May the devices of the context share the batch of the plan? They do in training. */
-static bool may_share_batch(
-    weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+static bool may_share_batch(weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
     bool trains = false;
     for (size_t i = 0; outputs && i < count; i++) {
         if (!outputs[i] || weft_graph_status(outputs[i]->graph) != WEFT_OK) return false;
@@ -35,8 +34,7 @@ weft_status wi_plan_create_unowned(
     if (!may_share_batch(outputs, count, options))
         return wi_plan_create_on(plan, outputs, count, options, NULL);
     const weft_context *const context = outputs[0]->graph->context;
-    const wi_plan_devices all = {
-        .of = context->devices, .count = context->device_count, .share_batch = true};
+    const wi_plan_devices all = {.of = context->devices, .count = context->device_count, .share_batch = true};
     const weft_status status = wi_plan_create_on(plan, outputs, count, options, &all);
     if (status == WEFT_OK) return WEFT_OK;
     wi_log_line(&context->log, WEFT_LOG_INFO, "a plan runs on the first device alone: %s", weft_last_error());

@@ -52,14 +52,12 @@ static weft_tensor *dense(weft_graph *graph) {
 }
 
 static weft_tensor *text(weft_graph *graph, bool sparse) {
-    weft_tensor *x =
-        weft_embedding_layer(weft_input(graph, "words", WEFT_I32, TOKENS), WORDS, WIDTH, NULL);
+    weft_tensor *x = weft_embedding_layer(weft_input(graph, "words", WEFT_I32, TOKENS), WORDS, WIDTH, NULL);
     if (sparse) (void)weft_sparse_updates(graph, "*", true);
     for (int i = 0; i < 2; i++) {
         weft_tensor *const h = weft_layer_norm(x);
         x = weft_add(x, weft_multi_head_attention(h, h, h, 2, NULL));
-        x = weft_add(
-            x, weft_linear(weft_gelu(weft_linear(weft_layer_norm(x), 2 * WIDTH)), WIDTH));
+        x = weft_add(x, weft_linear(weft_gelu(weft_linear(weft_layer_norm(x), 2 * WIDTH)), WIDTH));
     }
     return weft_dropout(weft_flatten(x), 0.1f);
 }
@@ -125,8 +123,8 @@ static weft_context *open_context(const drawn_place *place) {
     for (size_t i = 0; i < place->devices; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
             weft_context_device(test_context())->selector);
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .seed = 3,
-        .memory_limit = place->limit};
+    const weft_context_options options = {
+        WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .seed = 3, .memory_limit = place->limit};
     return weft_context_create(&context, &options) == WEFT_OK ? context : NULL;
 }
 
@@ -138,9 +136,9 @@ static weft_status create_trainer(rank_run *r, weft_tensor *loss, weft_tensor *l
         .keep_order = t->keeps_order, .drop_last = t->drops_last, .logits = logits, .ignore = true,
         .ignored_label = IGNORED, .validation = r->other, .on_epoch = note_epoch, .on_step = note_step,
         .user = r, .early_stopping = {.restore_best = t->watches}, .schedule = t->schedule,
-        .memory_limit = place->plan_limit, .checkpoint = r->leg->folder,
-        .checkpoint_every = {.epochs = 100}, .precision = t->precision, .gradient_shards = t->shards,
-        .exchange = t->exchange, .shard_optimizer = place->shard_optimizer, .distributed = r->job};
+        .memory_limit = place->plan_limit, .checkpoint = r->leg->folder, .checkpoint_every = {.epochs = 100},
+        .precision = t->precision, .gradient_shards = t->shards, .exchange = t->exchange,
+        .shard_optimizer = place->shard_optimizer, .distributed = r->job};
     return weft_trainer_create(&r->trainer, loss, &options);
 }
 
@@ -235,8 +233,8 @@ static void run_rank(size_t rank, size_t ranks, void *user) {
     if (!r.context) abort();
     r.job = thread_ranks_join(r.context);
     r.outcome->status = run(&r, all);
-    snprintf(r.outcome->line, sizeof r.outcome->line, "%s",
-        r.outcome->status == WEFT_OK ? "" : weft_last_error());
+    snprintf(
+        r.outcome->line, sizeof r.outcome->line, "%s", r.outcome->status == WEFT_OK ? "" : weft_last_error());
     if (r.outcome->status == WEFT_OK) note_plans(&r);
     weft_context_memory(r.context, NULL, &r.outcome->peak);
     weft_trainer_release(r.trainer);

@@ -20,8 +20,8 @@ static weft_optimizer draw_optimizer(test_random *random) {
     static const weft_parameter_group groups[] = {
         {.parameters = "*bias", .rate_factor = 2, .weight_decay = 0}};
     const weft_optimizer kinds[] = {weft_sgd(0.05f), weft_sgd_momentum(0.05f, 0.9f, 0.01f), weft_adam(1e-2f),
-        weft_adam(1e-2f), weft_adamw(1e-2f, 0.1f), weft_nadam(1e-2f), weft_rmsprop(1e-3f), weft_adagrad(1e-2f),
-        weft_adadelta(1), weft_lamb(1e-2f, 0.01f), weft_lion(1e-3f, 0.01f)};
+        weft_adam(1e-2f), weft_adamw(1e-2f, 0.1f), weft_nadam(1e-2f), weft_rmsprop(1e-3f),
+        weft_adagrad(1e-2f), weft_adadelta(1), weft_lamb(1e-2f, 0.01f), weft_lion(1e-3f, 0.01f)};
     weft_optimizer o = kinds[test_random_below(random, sizeof kinds / sizeof *kinds)];
     if (chance(random, 3)) o.clip_norm = 0.5f;
     if (chance(random, 6)) o.clip_value = 0.02f;
@@ -42,7 +42,8 @@ static drawn_training draw_training(test_random *random, uint64_t number) {
     static const size_t shards[] = {1, 2, 3, 4, 6, 12};
     static const weft_precision precisions[] = {
         WEFT_PRECISION_F32, WEFT_PRECISION_F32, WEFT_PRECISION_BF16, WEFT_PRECISION_F16};
-    drawn_training t = {.number = number, .network = (drawn_network)test_random_below(random, DRAWN_NETWORKS)};
+    drawn_training t = {
+        .number = number, .network = (drawn_network)test_random_below(random, DRAWN_NETWORKS)};
     t.optimizer = draw_optimizer(random);
     t.shards = shards[test_random_below(random, 6)];
     t.exchange = chance(random, 5) ? WEFT_BF16 : WEFT_F32;
@@ -77,7 +78,8 @@ static char about[1024];
 static void describe(const drawn_training *t, const drawn_leg *legs, size_t count) {
     const weft_optimizer *const o = &t->optimizer;
     size_t at = (size_t)snprintf(about, sizeof about,
-        "training %llu: network %d, optimizer %d (clip %g %g, accumulate %u, average %g, groups %zu), %zu shards, "
+        "training %llu: network %d, optimizer %d (clip %g %g, accumulate %u, average %g, groups %zu), %zu "
+        "shards, "
         "exchange %d, precision %d, schedule %d, order %d, drop %d, watches %d, sparse %d;",
         (unsigned long long)t->number, (int)t->network, (int)o->kind, (double)o->clip_norm,
         (double)o->clip_value, o->accumulate, (double)o->average_decay, o->group_count, t->shards,

@@ -10,7 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH = 7, STEPS = 4, SIDE = 6, TOKENS = 5, WORDS = 20, WIDTH = 8, CLASSES = 3, IGNORED = -1, NUMBERS = 8192 };
+enum {
+    BATCH = 7,
+    STEPS = 4,
+    SIDE = 6,
+    TOKENS = 5,
+    WORDS = 20,
+    WIDTH = 8,
+    CLASSES = 3,
+    IGNORED = -1,
+    NUMBERS = 8192
+};
 
 typedef weft_tensor *network_function(weft_graph *graph);
 
@@ -63,11 +73,13 @@ static void add_variable(result *it, weft_tensor *variable) {
     it->count += bytes / sizeof(float);
 }
 
-static void write_input(weft_plan *plan, weft_graph *graph, const char *name, test_random *random, size_t count) {
+static void write_input(
+    weft_plan *plan, weft_graph *graph, const char *name, test_random *random, size_t count) {
     float numbers[BATCH * SIDE * SIDE];
     int32_t words[BATCH * TOKENS];
     weft_tensor *const input = weft_graph_find_input(graph, name);
-    for (size_t i = 0; i < count && i < BATCH * SIDE * SIDE; i++) numbers[i] = (float)test_random_between(random, -1, 1);
+    for (size_t i = 0; i < count && i < BATCH * SIDE * SIDE; i++)
+        numbers[i] = (float)test_random_between(random, -1, 1);
     for (size_t i = 0; i < count && i < BATCH * TOKENS; i++)
         words[i] = (int32_t)test_random_below(random, *name == 'l' ? CLASSES : WORDS);
     if (*name == 'l' && count > 2) words[2] = IGNORED;
@@ -98,8 +110,7 @@ static result train(weft_context *context, const training *how) {
     weft_tensor *const logits = how->network(graph);
     const weft_class_loss_options counted = {
         WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = IGNORED};
-    weft_tensor *const loss =
-        weft_cross_entropy_loss(logits, weft_input(graph, "label", WEFT_I32), &counted);
+    weft_tensor *const loss = weft_cross_entropy_loss(logits, weft_input(graph, "label", WEFT_I32), &counted);
     weft_tensor *const outputs[] = {loss, logits, weft_train_step(loss, how->rule, NULL)};
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = how->batch ? how->batch : BATCH};
     assert_ok(weft_graph_status(graph));
@@ -120,8 +131,7 @@ static weft_context *open_devices(size_t count) {
     for (size_t i = 0; i < count; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
             weft_context_device(test_context())->selector);
-    return test_context_open(
-        (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .seed = 3});
+    return test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .seed = 3});
 }
 
 static result train_on(size_t devices, const training *how) {
@@ -160,8 +170,7 @@ static void devices_share_the_batch(void **state) {
         {"conv", conv, 3}, {"text", text, 2}, {"rows of text", rows_of_text, 2}, {"recurrent", recurrent, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        const training how = {
-            .network = networks[i].network, .rule = weft_sgd_momentum(0.05f, 0.9f, 0.01f)};
+        const training how = {.network = networks[i].network, .rule = weft_sgd_momentum(0.05f, 0.9f, 0.01f)};
         check(networks[i].name, &how, networks[i].devices, 5e-6);
     }
 }

@@ -222,7 +222,8 @@ static void train_rows(size_t shards, float table[ROWS * WIDTH]) {
     weft_graph *graph = NULL;
     weft_trainer *trainer = NULL;
     weft_dataset *data = NULL;
-    for (size_t i = 0; i < EXAMPLES * STEPS; i++) tokens[i / STEPS][i % STEPS] = (int32_t)(i * i % (ROWS - 3));
+    for (size_t i = 0; i < EXAMPLES * STEPS; i++)
+        tokens[i / STEPS][i % STEPS] = (int32_t)(i * i % (ROWS - 3));
     assert_ok(weft_graph_create(&graph, test_context()));
     weft_tensor *const rows = weft_parameter(graph, "rows", weft_init_uniform(-0.5f, 0.5f), ROWS, WIDTH),
                        *const x = weft_embedding_with(rows, weft_input(graph, "tokens", WEFT_I32, STEPS)),
@@ -234,10 +235,9 @@ static void train_rows(size_t shards, float table[ROWS * WIDTH]) {
     assert_ok(weft_dataset_from_memory(&data, test_context(), EXAMPLES, columns, 2));
     weft_optimizer rule = weft_sgd_momentum(0.1f, 0.9f, 0.01f);
     rule.clip_norm = 0.4f;
-    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = rule, .epochs = 2,
-        .batch = BATCH, .gradient_shards = shards};
-    assert_ok(weft_trainer_create(
-        &trainer, weft_mse(weft_tanh(weft_linear(x, CLASSES)), y), &options));
+    const weft_trainer_options options = {
+        WEFT_TRAINER_OPTIONS_INIT, .optimizer = rule, .epochs = 2, .batch = BATCH, .gradient_shards = shards};
+    assert_ok(weft_trainer_create(&trainer, weft_mse(weft_tanh(weft_linear(x, CLASSES)), y), &options));
     assert_ok(weft_trainer_run(trainer, data));
     assert_ok(weft_tensor_read(rows, table, ROWS * WIDTH * sizeof *table));
     weft_trainer_release(trainer);

@@ -21,9 +21,7 @@ static struct {
     parcel *boxes[TRAFFICS][THREAD_RANKS][THREAD_RANKS]; /* [kind][sender][receiver] */
 } post = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local struct {
-    size_t rank, ranks, begun[TRAFFICS];
-} own = {0, 1, {0}};
+static _Thread_local struct { size_t rank, ranks, begun[TRAFFICS]; } own = {0, 1, {0}};
 
 struct wi_transport_work {
     traffic kind;
@@ -59,8 +57,7 @@ static bool take(wi_transport_work *work, size_t from) {
     while (*at && (*at)->number != work->number) at = &(*at)->next;
     parcel *const found = *at;
     if (!found) return false;
-    if (found->bytes == work->bytes[from] && found->bytes)
-        memcpy(work->to[from], found->data, found->bytes);
+    if (found->bytes == work->bytes[from] && found->bytes) memcpy(work->to[from], found->data, found->bytes);
     const bool fits = found->bytes == work->bytes[from];
     *at = found->next;
     free(found);
@@ -70,7 +67,8 @@ static bool take(wi_transport_work *work, size_t from) {
 
 /* ---- the transport ---- */
 
-static bool begin(wi_transport_work **work, traffic kind, void *receive, const size_t *bytes, const size_t *at) {
+static bool begin(
+    wi_transport_work **work, traffic kind, void *receive, const size_t *bytes, const size_t *at) {
     wi_transport_work *const made = calloc(1, sizeof *made);
     check(made != NULL, "no memory");
     made->kind = kind;

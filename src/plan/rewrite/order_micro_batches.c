@@ -243,8 +243,7 @@ static weft_status take_roots(const wi_batching *c) {
 
 weft_status wi_order_micro_batches(wi_node_order *order, wi_wishes *wishes) {
     const wi_request *const request = order->request;
-    wi_batching c = {
-        .order = order, .request = request, .wishes = wishes, .count = request->micro_batches};
+    wi_batching c = {.order = order, .request = request, .wishes = wishes, .count = request->micro_batches};
     c.buffer = wi_buffer_largest(request->devices.of[0]);
     c.largest = c.buffer / (size_t)c.count;
     if (request->most_undivided && request->most_undivided < c.largest) c.largest = request->most_undivided;
