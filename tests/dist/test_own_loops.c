@@ -192,8 +192,112 @@ static void few_examples_stay_on_one_device(void **state) {
     assert_close(&one, &three, 0, "two examples");
 }
 
+/* ---- what else a plan can do ---- */
+
+typedef struct loop {
+    weft_graph *graph;
+    weft_tensor *words, *label, *logits, *loss;
+    weft_plan *plan;
+} loop;
+
+static weft_status begin_loop(loop *l, weft_context *context) {
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    *l = (loop){0};
+    const weft_status status = weft_graph_create(&l->graph, context);
+    if (status != WEFT_OK) return status;
+    l->words = weft_input(l->graph, "words", WEFT_I32, TOKENS);
+    l->label = weft_input(l->graph, "label", WEFT_I32);
+    l->logits = weft_linear(weft_flatten(weft_embedding_layer(l->words, WORDS, WIDTH, NULL)), CLASSES);
+    l->loss = weft_cross_entropy(l->logits, l->label);
+    weft_tensor *const outputs[] = {
+        l->loss, l->logits, l->words, weft_train_step(l->loss, weft_sgd(0.1f), NULL)};
+    return weft_plan_create(&l->plan, outputs, 4, &options);
+}
+
+static void end_loop(loop *l) {
+    weft_plan_release(l->plan);
+    weft_graph_release(l->graph);
+}
+
+/* A label of the second device's examples is out of range. */
+static void faults_of_all_devices_are_reported(void **state) {
+    int32_t words[BATCH * TOKENS] = {0}, labels[BATCH] = {0};
+    weft_context *const context = open_devices(2);
+    loop l;
+    (void)state;
+    assert_ok(begin_loop(&l, context));
+    assert_true(l.plan->transfers > 0);
+    assert_ok(weft_plan_write(l.plan, l.words, words, sizeof words));
+    labels[BATCH - 1] = CLASSES;
+    assert_ok(weft_plan_write(l.plan, l.label, labels, sizeof labels));
+    assert_ok(weft_plan_run(l.plan));
+    assert_fails(weft_plan_wait(l.plan), WEFT_ERROR_ARGUMENT, "label");
+    labels[BATCH - 1] = 0;
+    assert_ok(weft_plan_write(l.plan, l.label, labels, sizeof labels));
+    assert_ok(weft_plan_run(l.plan));
+    assert_ok(weft_plan_wait(l.plan));
+    end_loop(&l);
+    weft_context_release(context);
+}
+
+/* Memory of the program, of an output, and of another plan. */
+static void memory_is_shared_with_programs(void **state) {
+    int32_t words[BATCH * TOKENS], labels[BATCH] = {0};
+    float bound[BATCH * CLASSES], written[BATCH * CLASSES];
+    weft_context *const context = open_devices(2);
+    loop one, other;
+    cl_mem memory = NULL;
+    size_t offset = 1, length = 0;
+    (void)state;
+    for (size_t i = 0; i < BATCH * TOKENS; i++) words[i] = (int32_t)(i % WORDS);
+    assert_ok(begin_loop(&one, context));
+    assert_ok(begin_loop(&other, context));
+    assert_ok(weft_plan_step(one.plan, WEFT_VALUES(WEFT_VALUE(one.words, words),
+                                           WEFT_VALUE(one.label, labels), WEFT_VALUE(one.logits, written))));
+    assert_ok(weft_plan_memory(one.plan, one.words, &memory, &offset));
+    assert_ok(weft_plan_bind(other.plan, other.words, memory, offset));
+    assert_ok(weft_plan_write(other.plan, other.label, labels, sizeof labels));
+    assert_ok(weft_plan_run(other.plan));
+    assert_ok(weft_plan_read(other.plan, other.logits, bound, sizeof bound));
+    assert_memory_equal(bound, written, sizeof bound);
+    assert_ok(weft_plan_bind(other.plan, other.words, NULL, 0));
+    assert_ok(weft_plan_feed(other.plan, other.words, one.plan, one.words));
+    assert_ok(weft_plan_run(other.plan));
+    assert_ok(weft_plan_memory(other.plan, other.logits, &memory, &offset));
+    assert_ok(weft_plan_describe(other.plan, WEFT_FORMAT_TEXT, NULL, 0, &length));
+    end_loop(&one);
+    end_loop(&other);
+    weft_context_release(context);
+}
+
+/* Every allocation fails once: the plan runs on one device, or its creation fails, and nothing stays behind. */
+static void lack_of_memory_leaves_nothing_behind(void **state) {
+    (void)state;
+    for (long after = 0, step = 5;; after += step, step += 1 + after / 2) {
+        scratch_allocator memory;
+        loop l = {0};
+        weft_context *context = NULL;
+        scratch_allocator_init(&memory, after);
+        char list[64];
+        snprintf(list, sizeof list, "%s,%s", weft_context_device(test_context())->selector,
+            weft_context_device(test_context())->selector);
+        const weft_context_options options = {
+            WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .allocator = &memory.hooks};
+        weft_status status = weft_context_create(&context, &options);
+        if (status == WEFT_OK) status = begin_loop(&l, context);
+        end_loop(&l);
+        weft_context_release(context);
+        assert_int_equal(memory.live, 0);
+        if (status == WEFT_OK) break;
+        assert_int_equal(status, WEFT_ERROR_MEMORY);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(devices_share_the_batch),
-        cmocka_unit_test(updates_of_all_gradients_too), cmocka_unit_test(few_examples_stay_on_one_device)};
+        cmocka_unit_test(updates_of_all_gradients_too), cmocka_unit_test(few_examples_stay_on_one_device),
+        cmocka_unit_test(faults_of_all_devices_are_reported),
+        cmocka_unit_test(memory_is_shared_with_programs),
+        cmocka_unit_test(lack_of_memory_leaves_nothing_behind)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
