@@ -319,7 +319,7 @@ typedef struct weft_trainer_options {
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
      * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
-     * `accumulate`, `average_decay` and checkpoints that the program saves itself. Default false. */
+     * `accumulate`, `average_decay`, tables that are updated by rows, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),

@@ -136,6 +136,7 @@ static weft_status check_part(const wi_update *u) {
     const char *const found = o->kind == WEFT_LAMB   ? "LAMB, which needs whole parameters"
                               : o->accumulate > 1    ? "accumulate"
                               : o->average_decay > 0 ? "average_decay"
+                              : u->occurs            ? "tables that are updated by rows"
                               : u->graph->blocks[u->stretch->block].pieces > 1
                                   ? "parameters that are larger than a buffer of the device"
                                   : NULL;

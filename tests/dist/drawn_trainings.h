@@ -4,7 +4,7 @@
 
 #include "support/fixture.h"
 
-enum { DRAWN_EPOCHS = 3, DRAWN_MOST_RANKS = 3 };
+enum { DRAWN_EPOCHS = 3, DRAWN_NUMBERS = 7 };
 
 typedef enum drawn_network { DRAWN_CONV, DRAWN_DENSE, DRAWN_TEXT, DRAWN_NETWORKS } drawn_network;
 
@@ -17,7 +17,7 @@ typedef struct drawn_training {
     weft_dtype exchange;
     weft_precision precision;
     weft_schedule schedule;
-    bool keeps_order, drops_last, watches, sparse;
+    bool keeps_order, drops_last, watches, sparse, measures;
 } drawn_training;
 
 /* Where it is computed. */
@@ -37,7 +37,7 @@ typedef struct drawn_leg {
 typedef struct drawn_outcome {
     weft_status status;
     char line[1024];
-    double epochs[DRAWN_EPOCHS][5], evaluated[2];
+    double epochs[DRAWN_EPOCHS][DRAWN_NUMBERS], evaluated[2];
     unsigned char *file; /* the last checkpoint of rank 0 */
     size_t file_bytes;
     float *weights; /* of rank 0, after the run */

@@ -108,6 +108,8 @@ static bool note_epoch(void *user, const weft_epoch *state) {
     to[2] = state->validation_loss;
     to[3] = state->validation_accuracy;
     to[4] = state->learning_rate;
+    to[5] = r->leg->training->measures ? state->training_metrics[0] : 0;
+    to[6] = state->validation_metrics[0];
     return true;
 }
 
@@ -131,11 +133,13 @@ static weft_context *open_context(const drawn_place *place) {
 static weft_status create_trainer(rank_run *r, weft_tensor *loss, weft_tensor *logits) {
     const drawn_training *const t = r->leg->training;
     const drawn_place *const place = &r->leg->leg->place;
+    const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO)};
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = t->optimizer,
         .epochs = DRAWN_EPOCHS, .batch = BATCH, .seed = t->number, .loader_threads = 1,
         .keep_order = t->keeps_order, .drop_last = t->drops_last, .logits = logits, .ignore = true,
         .ignored_label = IGNORED, .validation = r->other, .on_epoch = note_epoch, .on_step = note_step,
         .user = r, .early_stopping = {.restore_best = t->watches}, .schedule = t->schedule,
+        .metrics = metrics, .metric_count = 1, .training_metrics = t->measures,
         .memory_limit = place->plan_limit, .checkpoint = r->leg->folder, .checkpoint_every = {.epochs = 100},
         .precision = t->precision, .gradient_shards = t->shards, .exchange = t->exchange,
         .shard_optimizer = place->shard_optimizer, .distributed = r->job};

@@ -3,6 +3,7 @@
  * limit, divided states of the optimizer, and a checkpoint between two of them, it ends with the same bits, or refuses in one line.
  * WEFT_TEST_TRAININGS=FIRST:COUNT tests others. */
 #include "drawn_trainings.h"
+#include "support/thread_ranks.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,17 +54,19 @@ static drawn_training draw_training(test_random *random, uint64_t number) {
     t.drops_last = chance(random, 4);
     t.watches = chance(random, 4);
     t.sparse = chance(random, 4);
+    t.measures = chance(random, 3);
     return t;
 }
 
 /* Place 0 is on one device without a limit. */
 static drawn_place draw_place(test_random *random, const drawn_training *t, const drawn_outcome *plain) {
     drawn_place place = {.devices = 1, .ranks = 1};
-    const size_t most = t->shards < 3 ? t->shards : 3;
+    const size_t most = t->shards < THREAD_RANKS ? t->shards : THREAD_RANKS;
     place.ranks = 1 + (size_t)test_random_below(random, (int64_t)most);
     place.devices = 1 + (size_t)test_random_below(random, (int64_t)(most / place.ranks));
     const weft_optimizer *const o = &t->optimizer;
-    const bool may_divide = o->accumulate <= 1 && o->average_decay <= 0 && o->kind != WEFT_LAMB;
+    const bool may_divide =
+        o->accumulate <= 1 && o->average_decay <= 0 && o->kind != WEFT_LAMB && !t->sparse;
     place.shard_optimizer = place.ranks > 1 && chance(random, may_divide ? 2 : 8);
     const size_t percent = 30 + (size_t)test_random_below(random, 60);
     if (chance(random, 2)) place.limit = plain->peak * percent / 100;
@@ -80,11 +83,12 @@ static void describe(const drawn_training *t, const drawn_leg *legs, size_t coun
     size_t at = (size_t)snprintf(about, sizeof about,
         "training %llu: network %d, optimizer %d (clip %g %g, accumulate %u, average %g, groups %zu), %zu "
         "shards, "
-        "exchange %d, precision %d, schedule %d, order %d, drop %d, watches %d, sparse %d;",
+        "exchange %d, precision %d, schedule %d, order %d, drop %d, watches %d, "
+        "sparse %d, measures %d;",
         (unsigned long long)t->number, (int)t->network, (int)o->kind, (double)o->clip_norm,
         (double)o->clip_value, o->accumulate, (double)o->average_decay, o->group_count, t->shards,
         (int)t->exchange, (int)t->precision, (int)t->schedule.kind, t->keeps_order, t->drops_last, t->watches,
-        t->sparse);
+        t->sparse, t->measures);
     for (size_t i = 0; i < count; i++)
         at += (size_t)snprintf(about + at, sizeof about - at,
             " %zu ranks of %zu devices, limits %zu %zu, divided states %d, until %zu;", legs[i].place.ranks,
@@ -125,7 +129,7 @@ static bool same_number(double one, double other) {
 
 static void assert_same_numbers(const drawn_outcome *one, const drawn_outcome *other) {
     for (size_t e = 0; e < DRAWN_EPOCHS; e++)
-        for (size_t i = 0; i < 5; i++)
+        for (size_t i = 0; i < DRAWN_NUMBERS; i++)
             if (!same_number(one->epochs[e][i], other->epochs[e][i]))
                 fail_msg("%s\nnumber %zu of epoch %zu is %.17g, not %.17g", about, i, e, other->epochs[e][i],
                     one->epochs[e][i]);
