@@ -2,6 +2,7 @@
  * without a limit and without an interruption. At drawn other places, which are several devices, several processes that are threads, a memory
  * limit, divided states of the optimizer, and a checkpoint between two of them, it ends with the same bits, or refuses in one line.
  * WEFT_TEST_TRAININGS=FIRST:COUNT tests others. */
+/* test slow */
 #include "drawn_trainings.h"
 #include "support/thread_ranks.h"
 #include <math.h>
@@ -218,7 +219,7 @@ static void check_training(uint64_t number) {
 }
 
 static void trainings_end_alike_wherever_they_are_computed(void **state) {
-    unsigned long long first = 0, count = test_reduced() ? 2 : 12;
+    unsigned long long first = 0, count = test_reduced() ? 2 : 10;
     const char *const asked = getenv("WEFT_TEST_TRAININGS");
     (void)state;
     if (asked) assert_int_equal(sscanf(asked, "%llu:%llu", &first, &count), 2);
