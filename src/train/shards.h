@@ -125,6 +125,8 @@ void wi_shards_divide_by_speed(wi_shards *shards);
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */
 weft_status wi_shards_join_metrics(wi_pass *pass);
+/* The same for a checkpoint within an epoch. wanted: in rank 0 whether it saves one now. All processes call this after each step. */
+weft_status wi_shards_gather_metrics(wi_pass *pass, bool wanted);
 
 /* ---- shard_ranks.c ---- */
 wi_shard_range wi_shards_of_rank(const wi_shards *shards, size_t rank);
