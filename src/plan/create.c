@@ -18,15 +18,18 @@ static bool is_update(const weft_tensor *output) {
     return variable->op == &wi_op_flat || (variable->variable && variable->variable->trainable);
 }
 
-/* May the devices of the context share the batch of the plan? They do in training. */
-static bool may_share_batch(weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+/* May the devices of the context share the batch of the plan? They do in training, unless steps have to run again to meet a limit of the plan. */
+static bool may_share_batch(weft_tensor *const *outputs, size_t count, const weft_plan_options *given) {
+    weft_plan_options options;
     bool trains = false;
     for (size_t i = 0; outputs && i < count; i++) {
         if (!outputs[i] || weft_graph_status(outputs[i]->graph) != WEFT_OK) return false;
         trains = trains || is_update(outputs[i]);
     }
     const int devices = trains ? outputs[0]->graph->context->device_count : 1;
-    return devices > 1 && options && options->batch >= devices && !options->inference;
+    if (devices == 1 || !given) return false;
+    if (WI_OPTIONS(&options, given, "weft_plan_create", WEFT_PLAN_OPTIONS_INIT) != WEFT_OK) return false;
+    return options.batch >= devices && !options.inference && options.memory_limit == 0;
 }
 
 weft_status wi_plan_create_unowned(
