@@ -38,8 +38,10 @@ static weft_status open_data(weft_dataset **data, weft_context *context, const e
 
 /* ---- networks ---- */
 
+/* A bias before a batch norm has no gradient but rounding errors, which Adam would enlarge. */
 static weft_tensor *conv(weft_graph *graph) {
-    weft_tensor *x = weft_conv2d(weft_input(graph, "image", WEFT_F32, 1, SIDE, SIDE), 6, 3, .padding = 1);
+    weft_tensor *x =
+        weft_conv2d(weft_input(graph, "image", WEFT_F32, 1, SIDE, SIDE), 6, 3, .padding = 1, .no_bias = true);
     x = weft_max_pool2d(weft_relu(weft_batch_norm(x)), 2);
     return weft_dropout(weft_flatten(x), 0.2f);
 }
