@@ -351,7 +351,8 @@ WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_
 WEFT_API weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
 /* weft_optimizer_create and weft_optimizer_minimize in one call, for programs that do not need the optimizer object.
- * NULL after an error of one of the two.
+ * NULL after an error of one of the two. In a context of several devices, a plan with an update gives each device an
+ * equal range of the batch; results differ by rounding from those of one device, and have the same bits in each run.
  *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
 WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
 /* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. If

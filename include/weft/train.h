@@ -310,15 +310,16 @@ typedef struct weft_trainer_options {
      * devices of a context that has several (weft_context_options.devices). Loss, metrics, clipping and overflow are those of the whole batch.
      * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
-     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, tables that are updated by rows, and losses that are
-     * neither sums nor means over the examples. */
+     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, `max_norm` of tables that are updated by rows, and
+     * losses that are neither sums nor means over the examples. In one process of several devices the default is 1 with these options, and
+     * with tables that are updated by rows: the devices then share the batch of the plan (weft_train_step). */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
      * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
-     * `accumulate`, `average_decay` and checkpoints that the program saves itself. Default false. */
+     * `accumulate`, `average_decay`, tables that are updated by rows, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "dist/group.h"
 #include "graph/weft_graph.h"
+#include "plan/compiled_plan.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,6 +36,10 @@ struct weft_sharded_table {
     size_t rank, ranks;
     int32_t spare;
     size_t *lists; /* memory of `counts` */
+    /* Memory of the passages, which grows with them. */
+    int32_t *outgoing_rows, *incoming_rows; /* numbers in the memory of their owner */
+    float *own, *theirs;                    /* numbers of outgoing_rows and of incoming_rows */
+    size_t capacities[4];
 };
 
 /* What one call exchanges. */
@@ -44,8 +49,6 @@ typedef struct passage {
     size_t count, incoming,
         capacity; /* rows of this call, rows that others want of this process, batch of its plan */
     counts n;
-    int32_t *outgoing_rows, *incoming_rows;
-    float *own, *theirs; /* numbers of outgoing_rows and of incoming_rows */
 } passage;
 
 /* ---- creation ---- */
@@ -165,6 +168,10 @@ void weft_sharded_table_release(weft_sharded_table *table) {
     weft_graph_release(table->graph);
     weft_distributed_release(table->job);
     wi_release(table->allocator, table->lists);
+    wi_release(table->allocator, table->outgoing_rows);
+    wi_release(table->allocator, table->incoming_rows);
+    wi_release(table->allocator, table->own);
+    wi_release(table->allocator, table->theirs);
     weft_context *const context = table->context;
     wi_release(table->allocator, table);
     weft_context_release(context);
@@ -213,8 +220,9 @@ static void sort_rows(const passage *p, const float *gradients) {
     begin_owners(p);
     for (size_t i = 0; i < p->count; i++) {
         const size_t place = p->n.at[(size_t)p->rows[i] % ranks]++;
-        p->outgoing_rows[place] = p->rows[i] / (int32_t)ranks;
-        if (gradients) memcpy(p->own + place * width, gradients + i * width, width * sizeof *gradients);
+        p->table->outgoing_rows[place] = p->rows[i] / (int32_t)ranks;
+        if (gradients)
+            memcpy(p->table->own + place * width, gradients + i * width, width * sizeof *gradients);
     }
 }
 
@@ -224,7 +232,7 @@ static void restore_order(const passage *p, float *values) {
     begin_owners(p);
     for (size_t i = 0; i < p->count; i++) {
         const size_t place = p->n.at[(size_t)p->rows[i] % ranks]++;
-        memcpy(values + i * width, p->own + place * width, width * sizeof *values);
+        memcpy(values + i * width, p->table->own + place * width, width * sizeof *values);
     }
 }
 
@@ -255,20 +263,14 @@ static weft_status exchange_counts(passage *p) {
     return WEFT_OK;
 }
 
-static weft_status allocate(passage *p) {
-    const weft_sharded_table *const t = p->table;
-    const size_t width = (size_t)t->width;
-    p->outgoing_rows = wi_allocate_array(t->allocator, p->count + 1, sizeof *p->outgoing_rows);
-    p->incoming_rows = wi_allocate_array(t->allocator, p->capacity, sizeof *p->incoming_rows);
-    p->own = wi_allocate_array(t->allocator, p->count + 1, width * sizeof *p->own);
-    p->theirs = wi_allocate_array(t->allocator, p->capacity, width * sizeof *p->theirs);
-    return p->outgoing_rows && p->incoming_rows && p->own && p->theirs ? WEFT_OK : WEFT_ERROR_MEMORY;
-}
-
-static void clear(passage *p) {
-    const weft_allocator *const allocator = p->table->allocator;
-    wi_release(allocator, p->outgoing_rows), wi_release(allocator, p->incoming_rows);
-    wi_release(allocator, p->own), wi_release(allocator, p->theirs);
+static weft_status reserve(const passage *p) {
+    weft_sharded_table *const t = p->table;
+    const size_t row = (size_t)t->width * sizeof(float), out = p->count + 1, in = p->capacity;
+    size_t *const c = t->capacities;
+    WI_TRY(wi_grow(t->allocator, (void **)&t->outgoing_rows, &c[0], out, sizeof *t->outgoing_rows));
+    WI_TRY(wi_grow(t->allocator, (void **)&t->incoming_rows, &c[1], in, sizeof *t->incoming_rows));
+    WI_TRY(wi_grow(t->allocator, (void **)&t->own, &c[2], out, row));
+    return wi_grow(t->allocator, (void **)&t->theirs, &c[3], in, row);
 }
 
 static weft_status meet(const passage *p, weft_status status) {
@@ -281,10 +283,11 @@ static weft_status send_rows(passage *p, const char *call, const float *gradient
     WI_TRY(meet(p, count_rows(p, call)));
     WI_TRY(exchange_counts(p));
     const weft_status fits = check_bytes(p->table, call, p->incoming);
-    WI_TRY(meet(p, fits == WEFT_OK ? allocate(p) : fits));
+    WI_TRY(meet(p, fits == WEFT_OK ? reserve(p) : fits));
     sort_rows(p, gradients);
-    for (size_t i = p->incoming; i < p->capacity; i++) p->incoming_rows[i] = p->table->spare;
-    return exchange(p, sizeof(int32_t), p->outgoing_rows, p->n.sent, p->incoming_rows, p->n.received);
+    for (size_t i = p->incoming; i < p->capacity; i++) p->table->incoming_rows[i] = p->table->spare;
+    return exchange(
+        p, sizeof(int32_t), p->table->outgoing_rows, p->n.sent, p->table->incoming_rows, p->n.received);
 }
 
 /* ---- plans ---- */
@@ -294,7 +297,9 @@ static weft_status plan_of(const passage *p, weft_plan **plans, weft_tensor *out
     while (((size_t)SMALLEST << size) < p->capacity) size++;
     if (size >= SIZES) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_sharded_table: more than 2^30 rows of one process");
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)p->capacity};
-    if (!plans[size]) WI_TRY(weft_plan_create(&plans[size], &output, 1, &options));
+    /* On the first device: others would get the whole table in each update. */
+    const wi_plan_devices first = {.of = p->table->context->devices, .count = 1};
+    if (!plans[size]) WI_TRY(wi_plan_create_on(&plans[size], &output, 1, &options, &first));
     *plan = plans[size];
     return WEFT_OK;
 }
@@ -304,8 +309,8 @@ static weft_status gather_own(const passage *p) {
     const size_t bytes = p->capacity * (size_t)t->width * sizeof(float);
     weft_plan *plan = NULL;
     WI_TRY(plan_of(p, t->gathers, t->values, &plan));
-    const weft_value values[] = {
-        {t->index, p->incoming_rows, p->capacity * sizeof(int32_t)}, {t->values, p->theirs, bytes}};
+    const weft_value values[] = {{t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)},
+        {t->values, p->table->theirs, bytes}};
     return weft_plan_step(plan, values, 2);
 }
 
@@ -313,10 +318,10 @@ static weft_status update_own(const passage *p) {
     weft_sharded_table *const t = p->table;
     const size_t width = (size_t)t->width, bytes = p->capacity * width * sizeof(float);
     weft_plan *plan = NULL;
-    memset(p->theirs + p->incoming * width, 0, (p->capacity - p->incoming) * width * sizeof(float));
+    memset(p->table->theirs + p->incoming * width, 0, (p->capacity - p->incoming) * width * sizeof(float));
     WI_TRY(plan_of(p, t->updates, t->update, &plan));
-    const weft_value values[] = {
-        {t->index, p->incoming_rows, p->capacity * sizeof(int32_t)}, {t->gradients, p->theirs, bytes}};
+    const weft_value values[] = {{t->index, p->table->incoming_rows, p->capacity * sizeof(int32_t)},
+        {t->gradients, p->table->theirs, bytes}};
     return weft_plan_step(plan, values, 2);
 }
 
@@ -332,7 +337,7 @@ static weft_status gather(passage *p, const char *call, float *values) {
     const size_t bytes = (size_t)p->table->width * sizeof(float);
     WI_TRY(send_rows(p, call, NULL));
     WI_TRY(meet(p, gather_own(p)));
-    WI_TRY(exchange(p, bytes, p->theirs, p->n.received, p->own, p->n.sent));
+    WI_TRY(exchange(p, bytes, p->table->theirs, p->n.received, p->table->own, p->n.sent));
     restore_order(p, values);
     return WEFT_OK;
 }
@@ -342,15 +347,13 @@ weft_status weft_sharded_table_gather(
     static const char call[] = "weft_sharded_table_gather";
     WI_TRY(check_call(table, call, rows, values, count));
     passage p = {.table = table, .rows = rows, .count = count};
-    const weft_status status = gather(&p, call, values);
-    clear(&p);
-    return status;
+    return gather(&p, call, values);
 }
 
 static weft_status update(passage *p, const char *call, const float *gradients) {
     const size_t bytes = (size_t)p->table->width * sizeof(float);
     WI_TRY(send_rows(p, call, gradients));
-    WI_TRY(exchange(p, bytes, p->own, p->n.sent, p->theirs, p->n.received));
+    WI_TRY(exchange(p, bytes, p->table->own, p->n.sent, p->table->theirs, p->n.received));
     return meet(p, update_own(p));
 }
 
@@ -359,7 +362,5 @@ weft_status weft_sharded_table_update(
     static const char call[] = "weft_sharded_table_update";
     WI_TRY(check_call(table, call, rows, gradients, count));
     passage p = {.table = table, .rows = rows, .count = count};
-    const weft_status status = update(&p, call, gradients);
-    clear(&p);
-    return status;
+    return update(&p, call, gradients);
 }

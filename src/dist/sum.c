@@ -12,6 +12,11 @@ wi_shard_range wi_examples_of(size_t examples, size_t shard, size_t shards) {
     return wi_shards_of(examples, shard, shards);
 }
 
+static wi_shard_range shards_of(const wi_sum *sum, size_t rank) {
+    if (!sum->firsts) return wi_shards_of(sum->shards, rank, sum->ranks);
+    return (wi_shard_range){sum->firsts[rank], sum->firsts[rank + 1] - sum->firsts[rank]};
+}
+
 /* Rank r adds up the numbers [first, first + count) of the bucket. */
 static wi_shard_range chunk_of(const wi_sum *sum, const wi_sum_bucket *bucket, size_t rank) {
     return wi_shards_of(bucket->of.count, rank, sum->ranks);
@@ -49,15 +54,20 @@ weft_status wi_sum_init(
     wi_sum *sum, weft_distributed *group, const weft_allocator *allocator, const wi_sum_options *options) {
     const size_t ranks = weft_distributed_size(group), rank = weft_distributed_rank(group),
                  shards = options->shards, floats = options->floats;
-    *sum = (wi_sum){.group = group, .allocator = allocator, .shards = shards, .rank = rank, .ranks = ranks};
+    *sum = (wi_sum){.group = group,
+        .allocator = allocator,
+        .shards = shards,
+        .rank = rank,
+        .ranks = ranks,
+        .firsts = options->firsts};
     if (floats >= (size_t)1 << 29)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "distributed: a sum of %zu numbers over several processes; at most 2^29 - 1 are supported",
             floats);
     sum->floats = floats;
-    sum->own = wi_shards_of(shards, rank, ranks);
+    sum->own = shards_of(sum, rank);
     for (size_t r = 0; r < ranks; r++) {
-        const size_t count = wi_shards_of(shards, r, ranks).count;
+        const size_t count = shards_of(sum, r).count;
         sum->rounds = count > sum->rounds ? count : sum->rounds;
     }
     make_buckets(sum, options);
@@ -97,8 +107,7 @@ static weft_status exchange(wi_sum *sum, size_t i, const wi_sum_bucket *bucket) 
                   *const receive_bytes = send_at + sum->ranks, *const receive_at = receive_bytes + sum->ranks;
     const size_t own_chunk = chunk_of(sum, bucket, sum->rank).count * bucket->bytes;
     for (size_t r = 0; r < sum->ranks; r++) {
-        const wi_shard_range chunk = chunk_of(sum, bucket, r),
-                             shards = wi_shards_of(sum->shards, r, sum->ranks);
+        const wi_shard_range chunk = chunk_of(sum, bucket, r), shards = shards_of(sum, r);
         send_bytes[r] = i < sum->own.count ? chunk.count * bucket->bytes : 0;
         send_at[r] = chunk.first * bucket->bytes;
         receive_bytes[r] = i < shards.count ? own_chunk : 0;

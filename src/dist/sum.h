@@ -22,6 +22,8 @@ wi_shard_range wi_examples_of(size_t examples, size_t shard, size_t shards);
 
 typedef struct wi_sum_options {
     size_t shards, floats;
+    /* Rank r has the shards [firsts[r], firsts[r + 1]); valid as long as the sum. NULL: wi_shards_of. */
+    const size_t *firsts;
     size_t late; /* of the floats, those at the end, which are filled last: the last bucket has them */
     bool
         rounds; /* the floats before the late ones, and their sums, are rounded to bf16 for the exchange, and also without one */
@@ -41,6 +43,7 @@ typedef struct wi_sum {
     const weft_allocator *allocator;
     size_t shards, rank, ranks, rounds; /* rounds: the most shards that a process has */
     wi_shard_range own;
+    const size_t *firsts; /* NULL: wi_shards_of */
     size_t floats;
     wi_sum_bucket buckets[WI_SUM_BUCKETS];
     size_t bucket_count;

@@ -21,7 +21,8 @@ typedef struct wi_transport {
     const char *name; /* "Open MPI" */
     /* Joins the job of this process. communicator: the caller's, a pointer to an MPI_Comm; NULL: all processes of the job. */
     bool (*join)(const void *communicator, size_t *rank, size_t *size, char *line);
-    /* Leaves the job. whole: all ranks do so; false: some may have died, and none is waited for. */
+    /* Leaves the job. whole: all ranks do so; false: some may have died, and the others are waited for, but not for long: a launcher may kill
+     * all as soon as one ends, before they have shown why. */
     void (*leave)(bool whole);
     /* Begins an exchange. `bytes` and `at` have an entry per rank: rank r gets send_bytes[r] bytes from send + send_at[r] of this rank,
      * and this rank stores receive_bytes[r] bytes of rank r from receive + receive_at[r] on. Each number is below 2^31. The memory must

@@ -68,6 +68,13 @@ static weft_status check_rule(const weft_optimizer *rule, const weft_tensor *par
         weft_tensor_name(parameter), without);
 }
 
+static weft_status fail_other(const weft_tensor *parameter, const weft_tensor *gradient) {
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "optimizer: '%s' has sparse updates (weft_sparse_updates), so only embeddings may use it, but "
+        "its gradient also comes from another op (%s)",
+        weft_tensor_name(parameter), gradient->op->name);
+}
+
 weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient) {
     const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
     parts p = {.count = 0};
@@ -77,15 +84,41 @@ weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient) {
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "optimizer: '%s' has sparse updates (weft_sparse_updates), but more than %d embeddings read it",
             weft_tensor_name(parameter), MAX_PARTS);
-    if (!all_collected)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: '%s' has sparse updates (weft_sparse_updates), so only embeddings may use it, but "
-            "its gradient also comes from another op (%s)",
-            weft_tensor_name(parameter), gradient->op->name);
+    if (!all_collected) return fail_other(parameter, gradient);
     weft_tensor *const all = weft_concat(p.index, p.count, 0), *const source =
                                                                    weft_concat(p.rows, p.count, 0);
     u->segments = wi_segments_of(all, parameter->shape.dims[0]);
     u->g = u->sums = wi_segment_sum(source, u->segments);
+    return weft_graph_status(u->graph);
+}
+
+/* ---- dense gradients of gradient shards ---- */
+
+/* Adds to *counts, of the table's shape, how often each row occurs; false: the gradient is no sum of index_sum nodes. */
+static bool count_rows(const weft_tensor *gradient, weft_tensor **counts) {
+    weft_tensor *const *const in = gradient->inputs;
+    if (gradient->op == &wi_op_add) return count_rows(in[0], counts) && count_rows(in[1], counts);
+    if (gradient->op == &wi_op_mul && in[1]->shape.rank == 0) return count_rows(in[0], counts);
+    if (gradient->op != &wi_op_index_sum || gradient->attributes->index.axis != 0) return false;
+    weft_tensor *const ones = weft_expand(weft_number(in[0], 1), in[0]->shape.rank, in[0]->shape.dims);
+    weft_tensor *const inputs[] = {ones, in[1]};
+    const wi_attributes attributes = wi_attributes_of(gradient);
+    weft_tensor *const own =
+        wi_node(gradient->graph, &wi_op_index_sum, inputs, 2, gradient->dtype, &gradient->shape, &attributes);
+    *counts = *counts ? weft_add(*counts, own) : own;
+    return true;
+}
+
+weft_status wi_row_counts(const wi_update *u, const weft_tensor *gradient, weft_tensor **counts) {
+    const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
+    WI_TRY(check_rule(u->optimizer, parameter));
+    *counts = NULL;
+    if (parameter->variable->max_norm > 0)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "optimizer: '%s' has sparse updates (weft_sparse_updates) and rows of limited length (max_norm), "
+            "which gradient shards do not support: train it with one gradient shard",
+            weft_tensor_name(parameter));
+    if (!count_rows(gradient, counts)) return fail_other(parameter, gradient);
     return weft_graph_status(u->graph);
 }
 

@@ -64,6 +64,7 @@ static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
     if (u->segments) return wi_row_assignment(u, variable, value);
+    if (u->occurs) value = weft_where(u->occurs, value, variable);
     const bool is_sum = i > 0 && i < first_of_rule(u);
     if (u->apply && !is_sum) value = weft_where(u->apply, value, variable);
     return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
@@ -91,19 +92,23 @@ static weft_tensor *divide(const wi_update *u, weft_tensor *gradient) {
     return sum;
 }
 
-static weft_status fail_rows(const wi_update *u) {
-    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "optimizer: the table '%s' is updated by rows (weft_sparse_updates), which gradient shards do not "
-        "support "
-        "yet; train it with one gradient shard",
-        weft_tensor_name(weft_graph_parameter(u->graph, u->first)));
+/* A table that is updated by rows has the gradient of all its rows in gradient shards, as the shards have different ones. The second input tells
+ * the rows that occur in any shard. */
+static weft_status divide_rows(wi_update *u, weft_tensor *gradient) {
+    weft_tensor *counts = NULL;
+    WI_TRY(wi_row_counts(u, gradient, &counts));
+    u->by_rows = false;
+    u->occurs = divide(u, wi_flat_gradients(u->graph, &counts, u->first, 1, u->rows));
+    if (u->occurs) u->divided->length[u->divided->count - 1] = 0; /* no gradient of a parameter */
+    u->occurs = weft_less(weft_number(u->occurs, 0), u->occurs);
+    return weft_graph_status(u->graph);
 }
 
 /* Sets u->p, and u->g after accumulation and clipping by value. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const weft_optimizer *const o = u->optimizer;
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
-    if (u->by_rows && u->divided) return fail_rows(u);
+    if (u->by_rows && u->divided) WI_TRY(divide_rows(u, gradients[u->first]));
     if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
     u->p_rows = u->p = wi_update_parameters(u);
     u->count = 1; /* pairs[0] is for p */
@@ -111,7 +116,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
         u->p = wi_row_limited(u->p, first->max_norm);
     else
         u->g = u->large ? gradients[u->first]
-                        : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
+                        : wi_flat_gradients(u->graph, gradients + u->first, u->first, u->length, u->rows);
     if (u->divided) u->g = divide(u, u->g);
     u->g = wi_update_accumulate(u, u->g);
     if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
@@ -131,6 +136,7 @@ static weft_status check_part(const wi_update *u) {
     const char *const found = o->kind == WEFT_LAMB   ? "LAMB, which needs whole parameters"
                               : o->accumulate > 1    ? "accumulate"
                               : o->average_decay > 0 ? "average_decay"
+                              : u->occurs            ? "tables that are updated by rows"
                               : u->graph->blocks[u->stretch->block].pieces > 1
                                   ? "parameters that are larger than a buffer of the device"
                                   : NULL;
@@ -159,6 +165,7 @@ static weft_status take_part(wi_update *u) {
     u->stretch->own_first = u->first_row + part.first;
     u->stretch->own_rows = part.count;
     u->g = own_rows(u, u->g);
+    u->occurs = own_rows(u, u->occurs);
     u->rate = own_rows(u, u->rate);
     u->decay = own_rows(u, u->decay);
     u->first_row = u->stretch->own_first;
@@ -178,6 +185,12 @@ static weft_status finish_range(wi_update *u) {
     return weft_graph_status(u->graph);
 }
 
+/* A part of a process is small, and accumulated gradients belong to whole ranges. */
+static weft_status split_begun(wi_update_step *s) {
+    const bool stays = s->optimizer->rule.accumulate > 1 || (s->divided && s->divided->parts > 1);
+    return stays ? WEFT_OK : wi_split_begun_ranges(s);
+}
+
 /* PyTorch's clip_grad_norm_ over all ranges of the step. The norm is a separate launch, which stores the factor. */
 static weft_status clip_norm(wi_update_step *s) {
     weft_tensor *squares = NULL;
@@ -189,7 +202,7 @@ static weft_status clip_norm(wi_update_step *s) {
     weft_tensor *const most = weft_number(norm, (double)s->optimizer->rule.clip_norm);
     weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
-    if (!s->divided && s->optimizer->rule.accumulate <= 1) WI_TRY(wi_split_begun_ranges(s));
+    WI_TRY(split_begun(s));
     for (size_t i = 0; i < s->count; i++) {
         WI_TRY(take_part(&s->ranges[i]));
         s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
@@ -243,10 +256,11 @@ static void check_all(wi_update_step *s) {
 
 static weft_status make_values(wi_update_step *s) {
     const bool clips = s->optimizer->rule.clip_norm > 0, scales = wi_loss_scales(s->optimizer->graph);
-    const bool whole = clips || scales;
+    const bool whole = clips || scales || s->divided;
     for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
     for (size_t i = 0; i < s->count; i++) WI_TRY(wi_update_count(&s->ranges[i]));
     if (clips) WI_TRY(clip_norm(s));
+    if (!clips && s->divided) WI_TRY(split_begun(s));
     for (size_t i = 0; i < s->count; i++) {
         if (!whole) WI_TRY(begin_range(&s->ranges[i], s->gradients));
         WI_TRY(finish_range(&s->ranges[i]));

@@ -115,7 +115,7 @@ static int64_t find_most_rows(const wi_update_step *s) {
     size_t bytes = 0;
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
         bytes += weft_graph_parameter(graph, i)->variable->bytes;
-    if (limit == 0 || s->divided || rule->kind == WEFT_LAMB) return INT64_MAX;
+    if (limit == 0 || rule->kind == WEFT_LAMB) return INT64_MAX;
     if (bytes <= limit / (wi_optimizer_writes(rule) + 1)) return INT64_MAX;
     return (int64_t)(bytes / PARTS / WI_FLAT_ROW_BYTES) + 1;
 }
@@ -139,7 +139,7 @@ weft_status wi_find_ranges(wi_update_step *s) {
             set_rows(s, u, &u->by_row);
         else if (!u->divided && is_elementwise(u) && any_large(u, s->gradients))
             split_range(s, true);
-        else if (u->rows > s->most_rows && !(u->optimizer->clip_norm > 0))
+        else if (u->rows > s->most_rows && !u->divided && !(u->optimizer->clip_norm > 0))
             split_range(s, is_elementwise(u));
         else
             set_rows(s, u, &u->by_row);
@@ -159,6 +159,7 @@ static void begin_part(const wi_update_step *s, const wi_update *whole, wi_updat
     part->shape = own.shape;
     part->p_rows = part->p = wi_update_parameters(part);
     part->g = rows_of(whole, part, whole->g);
+    part->occurs = rows_of(whole, part, whole->occurs);
     set_rows(s, part,
         &(wi_rows){rows_of(whole, part, whole->by_row.factor), rows_of(whole, part, whole->by_row.decay)});
 }

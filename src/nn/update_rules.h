@@ -73,6 +73,7 @@ typedef struct wi_update {
     bool large;              /* the range is one large parameter (update.c), whose gradient is not stored */
     weft_tensor *segments;   /* by_rows: the rows with a gradient (wi_segments_of); else NULL */
     weft_tensor *sums;       /* by_rows: the gradient of these rows, before accumulation and clipping */
+    weft_tensor *occurs;     /* bool, the shape of p: the elements that may change; NULL: all */
     weft_tensor *p_rows;     /* p before its rows are shortened to max_norm */
     weft_tensor *p, *g;      /* g: after accumulation, clipping and coupled decay */
     wi_rows by_row;
@@ -161,6 +162,8 @@ weft_tensor *wi_update_happens(const wi_update *u, weft_tensor *next_memory);
 /* Sets u->segments, the rows with a gradient, and u->sums and u->g, the gradient of each. Errors: the rule does not
  * support sparse updates, or the gradient does not come from embeddings alone. */
 weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient);
+/* Of the gradient of a table: a tensor of the table's shape that has above 0 in the rows that occur, and 0 in the others. Errors as above. */
+weft_status wi_row_counts(const wi_update *u, const weft_tensor *gradient, weft_tensor **counts);
 /* The range's table (rows, width) as a view of a flat tensor that begins with row `begin` of the block. */
 weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin);
 /* The rows of the table that have a gradient. */

@@ -63,7 +63,6 @@ weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
     const wi_attributes attributes = {.flat_gradients = {.first = (int64_t)first}};
-    if (!gradients || !wi_inputs_graph("flat gradients", gradients + first, (int)count)) return NULL;
-    return wi_node(
-        graph, &wi_op_flat_gradients, gradients + first, (int)count, WEFT_F32, &shape, &attributes);
+    if (!gradients || !wi_inputs_graph("flat gradients", gradients, (int)count)) return NULL;
+    return wi_node(graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, &attributes);
 }

@@ -1,10 +1,50 @@
 /* Creates a plan for a program. Assignments that come after all others (weft_assign_after) are a second plan, which runs after the
  * first: each of their values then reads what the first plan left in the variables, whichever assignments that plan does in place. */
+#include "base/log.h"
 #include "base/options.h"
 #include "cl/context.h"
 #include "ops/loss_scale.h"
 #include "ops/op_descriptors.h"
 #include "plan/compiled_plan.h"
+
+/* ---- devices ---- */
+
+/* Is it an update of parameters? */
+static bool is_update(const weft_tensor *output) {
+    while (output->op == &wi_op_assign_all) output = output->inputs[0];
+    if (output->op->kind != WI_ASSIGN) return false;
+    const weft_tensor *variable = output->inputs[0];
+    while (variable->op->kind == WI_VIEW) variable = variable->inputs[0];
+    return variable->op == &wi_op_flat || (variable->variable && variable->variable->trainable);
+}
+
+/* May the devices of the context share the batch of the plan? They do in training, unless steps have to run again to meet a limit of the plan. */
+static bool may_share_batch(weft_tensor *const *outputs, size_t count, const weft_plan_options *given) {
+    weft_plan_options options;
+    bool trains = false;
+    for (size_t i = 0; outputs && i < count; i++) {
+        if (!outputs[i] || weft_graph_status(outputs[i]->graph) != WEFT_OK) return false;
+        trains = trains || is_update(outputs[i]);
+    }
+    const int devices = trains ? outputs[0]->graph->context->device_count : 1;
+    if (devices == 1 || !given) return false;
+    if (WI_OPTIONS(&options, given, "weft_plan_create", WEFT_PLAN_OPTIONS_INIT) != WEFT_OK) return false;
+    return options.batch >= devices && !options.inference && options.memory_limit == 0;
+}
+
+weft_status wi_plan_create_unowned(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+    if (!may_share_batch(outputs, count, options))
+        return wi_plan_create_on(plan, outputs, count, options, NULL);
+    const weft_context *const context = outputs[0]->graph->context;
+    const wi_plan_devices all = {.of = context->devices, .count = context->device_count, .share_batch = true};
+    const weft_status status = wi_plan_create_on(plan, outputs, count, options, &all);
+    if (status == WEFT_OK) return WEFT_OK;
+    wi_log_line(&context->log, WEFT_LOG_INFO, "a plan runs on the first device alone: %s", weft_last_error());
+    return wi_plan_create_on(plan, outputs, count, options, NULL);
+}
+
+/* ---- assignments after all others ---- */
 
 typedef struct halves {
     weft_tensor **first, **after;

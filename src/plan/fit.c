@@ -152,7 +152,7 @@ static weft_status divide_batch(weft_plan *plan, fitting *f, bool on_host) {
 
 weft_status wi_plan_fit(weft_plan *plan, size_t limit) {
     fitting f = {.limit = limit, .least = SIZE_MAX};
-    WI_TRY(make_steps(plan, 1));
+    WI_TRY(make_steps(plan, plan->request.devices.share_batch ? plan->request.devices.count : 1));
     const bool variables_first = has_many_variables(plan);
     WI_TRY(arrange(plan, &f, variables_first));
     plan->request.most_undivided = find_most_undivided(&plan->placement);

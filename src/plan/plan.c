@@ -61,7 +61,7 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
     info->length = plan->request.given.values ? plan->request.given.values[WI_SYMBOL_LENGTH] : 0;
-    info->micro_batches = plan->request.micro_batches;
+    info->micro_batches = plan->request.devices.share_batch ? 1 : plan->request.micro_batches;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
@@ -220,11 +220,6 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
     else
         *out = plan;
     return wi_attempt_end(&attempt, status);
-}
-
-weft_status wi_plan_create_unowned(
-    weft_plan **out, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    return wi_plan_create_on(out, outputs, count, options, NULL);
 }
 
 weft_plan *weft_plan_retain(weft_plan *plan) {

@@ -30,6 +30,9 @@ typedef struct wi_plan_devices {
      * computes most of its inputs. Needed only while the plan is created. */
     const int *wanted;
     size_t wanted_count;
+    /* Each device computes one range of the batch's examples: the micro-batch with its number (rewrite/order_micro_batches.c). What is not
+     * computed in micro-batches, such as updates, is computed on the first device. */
+    bool share_batch;
 } wi_plan_devices;
 
 typedef struct wi_request {

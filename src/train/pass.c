@@ -111,17 +111,19 @@ weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     return WEFT_OK;
 }
 
+void wi_pass_forget_plans(wi_pass *pass) {
+    weft_plan_release(pass->full);
+    weft_plan_release(pass->rest);
+    pass->full = pass->rest = NULL;
+    if (pass->shards) wi_shards_forget_plans(pass->shards);
+}
+
 /* Binds the columns of a dataset. If WEFT_LENGTH or a weft_symbol has another value than in the dataset before, the plans are
  * released, even if the function then refuses the dataset. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const uint64_t sizes = pass->feed.digest;
     const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
-    if (sizes != pass->feed.digest) {
-        weft_plan_release(pass->full);
-        weft_plan_release(pass->rest);
-        pass->full = pass->rest = NULL;
-        if (pass->shards) wi_shards_forget_plans(pass->shards);
-    }
+    if (sizes != pass->feed.digest) wi_pass_forget_plans(pass);
     WI_TRY(status);
     if (pass->shards && pass->shards->totals_feed.count)
         WI_TRY(wi_feed_bind(&pass->shards->totals_feed, dataset->columns, dataset->count));
@@ -143,17 +145,36 @@ static bool part_of_batch(const void *user, size_t examples, size_t index, size_
     return true;
 }
 
-static weft_status make_loader(wi_pass *pass) {
-    weft_dataset *const dataset = pass->dataset;
-    const size_t batch_bytes = (example_bytes(dataset) + pass->measures.example_bytes / 2) * pass->batch;
-    size_t interval = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
-    if (interval < 2) interval = 2;
-    if (interval > WI_PASS_INTERVAL) interval = WI_PASS_INTERVAL;
+static size_t find_interval(const wi_pass *pass) {
+    const size_t batch_bytes =
+        (example_bytes(pass->dataset) + pass->measures.example_bytes / 2) * pass->batch;
+    const size_t interval = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
+    if (interval < 2) return 2;
+    return interval > WI_PASS_INTERVAL ? WI_PASS_INTERVAL : interval;
+}
+
+static weft_status create_loader(wi_pass *pass) {
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
-        .shuffle = pass->shuffle, .drop_last = pass->drop_last, .seed = pass->seed, .prefetch = interval,
-        .threads = pass->threads};
-    WI_TRY(wi_loader_create(
-        &pass->loader, dataset, &options, pass->shards ? part_of_batch : NULL, pass->shards));
+        .shuffle = pass->shuffle, .drop_last = pass->drop_last, .seed = pass->seed,
+        .prefetch = find_interval(pass), .threads = pass->threads};
+    weft_loader_release(pass->loader);
+    return wi_loader_create(
+        &pass->loader, pass->dataset, &options, pass->shards ? part_of_batch : NULL, pass->shards);
+}
+
+/* Divides the shards among the processes again, if that is faster; the loader has room for the examples of the process's shards. */
+static weft_status divide_again(wi_pass *pass) {
+    bool changes = false;
+    weft_status status = wi_shards_divide_ranks(pass->shards, &changes);
+    if (!changes) return status;
+    if (status == WEFT_OK) status = create_loader(pass);
+    return wi_group_meet(pass->shards->group, WI_MEET_PASS, status);
+}
+
+static weft_status make_loader(wi_pass *pass) {
+    const weft_dataset *const dataset = pass->dataset;
+    const size_t interval = find_interval(pass);
+    WI_TRY(create_loader(pass));
     pass->interval = pass->shards ? 1 : interval; /* all processes wait for one another in each step */
     pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
     if (pass->shards)
@@ -186,9 +207,10 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
         if (status != WEFT_OK) forget_dataset(pass);
         WI_TRY(status);
     }
-    if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
+    /* A plan may take all that a memory limit leaves, so the one that needs less comes first. */
     if (examples % pass->batch)
         WI_TRY(plan_for(pass, &pass->rest, &pass->rest_examples, examples % pass->batch));
+    if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
     if (pass->shards) WI_TRY(wi_shards_reserve(pass));
     return pass->loader ? WEFT_OK : make_loader(pass);
 }
@@ -342,7 +364,10 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
         bool finish = false;
         const weft_status loaded = load_batch(pass, &examples, columns);
         if (!pass->shards) WI_TRY(loaded);
-        if (loaded == WEFT_OK && examples == 0) break;
+        if (loaded == WEFT_OK && examples == 0) {
+            if (pass->shards) pass->shards->by_rank.may_divide = pass->shards->by_rank.firsts != NULL;
+            break;
+        }
         if (pass->shards)
             WI_TRY(divided_step(pass, loaded, columns, examples, hooks));
         else
@@ -359,6 +384,7 @@ weft_status wi_pass_run(
     pass->totals = start ? start->totals : (wi_pass_totals){0};
     pass->pending = 0;
     if (!start) wi_measures_reset(&pass->measures);
+    if (pass->shards) WI_TRY(divide_again(pass));
     if (pass->shards) wi_shards_note_metrics(pass);
     WI_TRY(wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0));
     const weft_status status = run_steps(pass, hooks);

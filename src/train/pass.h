@@ -107,6 +107,8 @@ weft_status wi_pass_create_plan(const wi_pass *pass, weft_plan **plan, int devic
     weft_tensor *const *outputs, size_t count, size_t examples);
 /* Creates the plan for whole batches of `examples` examples. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
+/* Releases all plans. wi_pass_prepare creates them again. */
+void wi_pass_forget_plans(wi_pass *pass);
 /* Creates what an epoch over the dataset needs: plans, loader and buffers. Reuses them for the dataset of the last call. */
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset);
 /* Runs one epoch, from `start` on, or if that is NULL the whole epoch with totals from 0. hooks may be NULL. */

@@ -16,6 +16,13 @@ void wi_shards_note_metrics(wi_pass *pass) {
     copy_sums(pass, pass->shards->metrics, false);
 }
 
+weft_status wi_shards_gather_metrics(wi_pass *pass, bool wanted) {
+    const bool measures = pass->shards && pass->measures.count > pass->counts;
+    if (!measures || weft_distributed_size(pass->shards->group) == 1) return WEFT_OK;
+    WI_TRY(wi_group_any(pass->shards->group, &wanted));
+    return wanted ? wi_shards_join_metrics(pass) : WEFT_OK;
+}
+
 /* What each process has added since the last time is added to what all had then, in the order of ranks. */
 weft_status wi_shards_join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;

@@ -25,7 +25,7 @@ typedef struct step {
 static weft_status exchange(const wi_shards *shards, const void *own, size_t item, void *all) {
     const size_t ranks = weft_distributed_size(shards->group);
     if (ranks == 1) return memcpy(all, own, shards->count * item), WEFT_OK;
-    for (size_t r = 0; r < ranks; r++) shards->bytes[r] = wi_shards_of(shards->count, r, ranks).count * item;
+    for (size_t r = 0; r < ranks; r++) shards->bytes[r] = wi_shards_of_rank(shards, r).count * item;
     return wi_group_gather(shards->group, own, shards->bytes, all);
 }
 
@@ -370,7 +370,7 @@ static void watch_speeds(const step *s) {
     wi_shards *const shards = s->shards;
     if (!shards->trains || !shards->speeds.sums) return;
     for (size_t r = 0; r < shards->speeds.ranks; r++) {
-        const wi_shard_range of = wi_shards_of(shards->count, r, shards->speeds.ranks);
+        const wi_shard_range of = wi_shards_of_rank(shards, r);
         shards->speeds.sums[r] += shards->results[of.first].seconds / (double)of.count;
     }
     const wi_slow_rank slow = wi_speeds_step(&shards->speeds);
@@ -429,5 +429,6 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     combine(&s, record);
     join_accuracy(&s, record);
     watch_speeds(&s);
+    if (examples == pass->batch) wi_shards_note_seconds(shards);
     return shards->trains ? update(&s, hooks, record) : WEFT_OK;
 }

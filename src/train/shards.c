@@ -33,7 +33,8 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
     *shards = (wi_shards){.allocator = allocator,
         .group = options->group,
         .count = options->count,
-        .exchange = options->exchange};
+        .exchange = options->exchange,
+        .equal_devices = options->equal_devices};
     if (options->shards_optimizer) {
         shards->divided.part = weft_distributed_rank(options->group);
         shards->divided.parts = weft_distributed_size(options->group);
@@ -52,11 +53,12 @@ static void forget_plans(const wi_shards *shards, wi_shard_plans *plans) {
 
 void wi_shards_forget_plans(wi_shards *shards) {
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) forget_plans(shards, &shards->plans[i]);
+    weft_plan_release(shards->update);
+    shards->update = NULL;
 }
 
 void wi_shards_clear(wi_shards *shards) {
     wi_shards_forget_plans(shards);
-    weft_plan_release(shards->update);
     if (shards->totals_feed.allocator) wi_feed_clear(&shards->totals_feed);
     if (shards->sum.allocator) wi_sum_clear(&shards->sum);
     wi_release(shards->allocator, shards->states);
@@ -66,6 +68,8 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->results);
     wi_release(shards->allocator, shards->totals);
     wi_release(shards->allocator, shards->bytes);
+    wi_release(shards->allocator, shards->by_rank.firsts);
+    wi_release(shards->allocator, shards->by_rank.seconds);
     if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
@@ -130,20 +134,21 @@ static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
 
 static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t examples) {
     weft_tensor *totals[WI_LOSS_TERMS];
+    for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
+    if (pass->terms.count)
+        WI_TRY(wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples));
     for (int d = 0; d < (int)pass->shards->devices.count; d++)
         WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
     if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
     plans->examples = examples;
-    if (pass->shards->trains && !pass->shards->states) WI_TRY(list_states(pass->shards, plans->loss[0]));
-    if (pass->terms.count == 0) return WEFT_OK;
-    for (size_t i = 0; i < pass->terms.count; i++) totals[i] = pass->terms.of[i].total;
-    return wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples);
+    const bool lists = pass->shards->trains && !pass->shards->states;
+    return lists ? list_states(pass->shards, plans->loss[0]) : WEFT_OK;
 }
 
-/* Creates the plans of a size in this entry, unless one of the entries before it, or itself, has the size. */
+/* Creates the plans of a size in this entry, unless an entry has the size. */
 static weft_status plan_size(wi_pass *pass, size_t entry, size_t examples) {
     wi_shard_plans *const plans = pass->shards->plans;
-    for (size_t i = 0; i <= entry; i++)
+    for (size_t i = 0; i < WI_SHARD_SIZES; i++)
         if (plans[i].examples == examples) return WEFT_OK;
     forget_plans(pass->shards, &plans[entry]);
     return create_plans(pass, &plans[entry], examples);
@@ -154,10 +159,11 @@ weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     wi_shards *const shards = pass->shards;
     const size_t least = examples / shards->count, most = (examples + shards->count - 1) / shards->count;
     const bool is_whole = examples == pass->batch;
-    WI_TRY(plan_size(pass, is_whole ? 0 : 1, most));
+    /* First, as the others may take all that a memory limit leaves. */
+    if (!shards->update && shards->trains)
+        WI_TRY(wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1));
     if (!is_whole && least > 0) WI_TRY(plan_size(pass, 2, least));
-    if (shards->update || !shards->trains) return WEFT_OK;
-    return wi_pass_create_plan(pass, &shards->update, 0, shards->updates, shards->update_count, 1);
+    return plan_size(pass, is_whole ? 0 : 1, most);
 }
 
 wi_shard_range wi_shards_examples(const wi_shards *shards, size_t examples) {
@@ -198,15 +204,10 @@ static weft_status reserve_step(wi_shards *shards) {
     return shards->bytes ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-static weft_status reserve_sum(wi_shards *shards) {
-    if (shards->sum.allocator) return WEFT_OK;
-    wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
-    wi_release(shards->allocator, shards->others);
-    shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
-    shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
-    if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
+weft_status wi_shards_init_sum(wi_shards *shards) {
     const wi_sum_options options = {.shards = shards->count,
         .floats = shards->gradients + shards->state_floats,
+        .firsts = shards->by_rank.firsts,
         .late = shards->state_floats,
         .rounds = shards->exchange == WEFT_BF16};
     const weft_status status = wi_sum_init(&shards->sum, shards->group, shards->allocator, &options);
@@ -214,11 +215,22 @@ static weft_status reserve_sum(wi_shards *shards) {
     return status;
 }
 
+static weft_status reserve_sum(wi_shards *shards) {
+    if (shards->sum.allocator) return WEFT_OK;
+    wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
+    wi_release(shards->allocator, shards->others);
+    shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
+    shards->others = wi_allocate(shards->allocator, 2 * shards->other_bytes + 1);
+    if (!shards->before || !shards->others) return WEFT_ERROR_MEMORY;
+    return wi_shards_init_sum(shards);
+}
+
 weft_status wi_shards_reserve(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     WI_TRY(reserve_metrics(pass));
     WI_TRY(reserve_step(shards));
     if (!shards->trains) return WEFT_OK;
+    WI_TRY(wi_shards_reserve_ranks(shards));
     WI_TRY(reserve_sum(shards));
     const size_t ranks = weft_distributed_size(shards->group);
     if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)

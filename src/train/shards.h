@@ -44,6 +44,14 @@ typedef struct wi_shard_result {
     double seconds; /* of the first shard of a process: in which the process computed all its shards */
 } wi_shard_result;
 
+/* Which shards each process has (shard_ranks.c). */
+typedef struct wi_shard_ranks {
+    size_t *firsts;  /* rank r has the shards [firsts[r], firsts[r + 1]); NULL: ranges of equal size */
+    double *seconds; /* of each rank: of a shard, over the counted steps of the epoch */
+    size_t steps;    /* since the run or the division began */
+    bool may_divide; /* an epoch has ended, so that no thread loads its batches any more */
+} wi_shard_ranks;
+
 struct wi_shards {
     const weft_allocator *allocator;
     weft_distributed *group;  /* NULL: one process; not retained */
@@ -76,6 +84,8 @@ struct wi_shards {
     double *totals;           /* of all shards: WI_LOSS_TERMS numbers each */
     size_t *bytes;            /* of each process, in an exchange */
     wi_speeds speeds;         /* in rank 0 of several */
+    wi_shard_ranks by_rank;   /* with several processes, while training */
+    bool equal_devices;
 };
 
 /* What the trainer's options say of shards. */
@@ -115,6 +125,22 @@ void wi_shards_divide_by_speed(wi_shards *shards);
 void wi_shards_note_metrics(wi_pass *pass);
 /* Adds what the other processes have added to their metrics since then. */
 weft_status wi_shards_join_metrics(wi_pass *pass);
+/* The same for a checkpoint within an epoch. wanted: in rank 0 whether it saves one now. All processes call this after each step. */
+weft_status wi_shards_gather_metrics(wi_pass *pass, bool wanted);
+
+/* ---- shard_ranks.c ---- */
+wi_shard_range wi_shards_of_rank(const wi_shards *shards, size_t rank);
+weft_status wi_shards_reserve_ranks(wi_shards *shards);
+/* After a step, whose results all processes have. */
+void wi_shards_note_seconds(wi_shards *shards);
+/* Before an epoch: divides the shards again if the measured seconds promise shorter steps. *changes: it does, in all processes; the caller then
+ * loads other examples, and meets the other processes with the status. */
+weft_status wi_shards_divide_ranks(wi_shards *shards, bool *changes);
+/* The number of shards of each rank, of which each gets at least `least`, so that the last one to finish finishes first. */
+void wi_count_shards(size_t *counts, const double *seconds, size_t ranks, size_t shards, size_t least);
+
+/* ---- shards.c ---- */
+weft_status wi_shards_init_sum(wi_shards *shards);
 
 /* ---- shard_optimizer.c: if each process updates a part of the parameters ---- */
 static inline bool wi_shards_optimizer(const wi_shards *shards) {

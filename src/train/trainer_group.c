@@ -5,16 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first option that is set of those that exclude gradient shards; NULL: none. */
+static const char *undivided_option(const weft_trainer_options *options) {
+    return options->step           ? "step"
+           : options->update_count ? "updates"
+           : options->carry_count  ? "carries"
+                                   : NULL;
+}
+
 static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = options->step           ? "step"
-                              : options->update_count ? "updates"
-                              : options->carry_count  ? "carries"
-                                                      : NULL;
+    const char *const found = undivided_option(options);
     if (!found) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_trainer_create: the option %s cannot be used with gradient shards, several devices or several "
-        "processes",
-        found);
+        "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
+}
+
+static bool has_sparse_table(const weft_graph *graph) {
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        if (weft_graph_parameter(graph, i)->variable->sparse) return true;
+    return false;
+}
+
+/* Can the batch not be divided into shards, but several devices share it in one plan (plan/create.c)? */
+static bool shares_batch(const weft_trainer *trainer) {
+    const weft_trainer_options *const options = &trainer->options;
+    return weft_distributed_size(options->distributed) == 1 && options->gradient_shards == 0 &&
+           (undivided_option(options) || has_sparse_table(trainer->graph));
 }
 
 /* WEFT_DISTRIBUTED=mpi lets a program train with others that does not know of jobs. */
@@ -44,7 +60,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     wi_shard_options *const divided_by = &trainer->divided_by;
     const size_t ranks = weft_distributed_size(options->distributed);
     divided_by->group = options->distributed;
-    divided_by->devices = (size_t)trainer->context->device_count;
+    divided_by->devices = shares_batch(trainer) ? 1 : (size_t)trainer->context->device_count;
     divided_by->equal_devices = has_equal_devices(trainer->context);
     divided_by->count = options->gradient_shards ? options->gradient_shards : ranks * divided_by->devices;
     divided_by->exchange = options->exchange;

@@ -107,6 +107,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     WI_TRY(wi_shards_gather_states(&trainer->shards[0], trainer->save_now));
+    WI_TRY(wi_shards_gather_metrics(&trainer->training, trainer->save_now));
     /* The first step is waited for, as its time is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
@@ -305,6 +306,31 @@ static weft_status try_outputs(const weft_trainer *trainer) {
     return WEFT_OK;
 }
 
+static weft_status prepare_passes(weft_trainer *trainer, weft_dataset *dataset) {
+    WI_TRY(wi_pass_prepare(&trainer->training, dataset));
+    if (!trainer->knows) WI_TRY(wi_pass_keep_encodings(&trainer->training, trainer->graph));
+    return trainer->options.validation ? wi_pass_prepare(&trainer->validation, trainer->options.validation)
+                                       : WEFT_OK;
+}
+
+static void forget_plans(weft_trainer *trainer) {
+    wi_pass_forget_plans(&trainer->training);
+    wi_pass_forget_plans(&trainer->validation);
+    wi_pass_forget_plans(&trainer->evaluation);
+}
+
+/* A plan may take all that the context's memory limit leaves. If another plan then does not fit, the plans are created again, of which those of
+ * validation, which need less, come first. */
+static weft_status prepare_within_limit(weft_trainer *trainer, weft_dataset *dataset) {
+    const weft_status status = prepare_passes(trainer, dataset);
+    if (status != WEFT_ERROR_MEMORY_LIMIT) return status;
+    forget_plans(trainer);
+    if (!trainer->knows) WI_TRY(wi_pass_keep_encodings(&trainer->training, trainer->graph));
+    if (trainer->options.validation)
+        WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
+    return prepare_passes(trainer, dataset);
+}
+
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (trainer->resume.pending && trainer->resume.examples != dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -312,10 +338,7 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
             "%zu",
             trainer->resume.examples, dataset->examples);
     if (!trainer->knows) trainer->training.known = NULL;
-    WI_TRY(wi_pass_prepare(&trainer->training, dataset));
-    if (!trainer->knows) WI_TRY(wi_pass_keep_encodings(&trainer->training, trainer->graph));
-    if (trainer->options.validation)
-        WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
+    WI_TRY(prepare_within_limit(trainer, dataset));
     trainer->state = (weft_epoch){.epochs = trainer->options.epochs,
         .step = trainer->steps,
         .steps_per_epoch = wi_pass_steps(&trainer->training),
@@ -385,7 +408,11 @@ weft_status weft_trainer_evaluate(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_evaluate: trainer and dataset must not be NULL");
     const bool known = trainer->options.validation == dataset; /* its plans exist already */
     wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
-    const weft_status prepared = wi_pass_prepare(pass, dataset);
+    weft_status prepared = wi_pass_prepare(pass, dataset);
+    if (prepared == WEFT_ERROR_MEMORY_LIMIT) { /* the next run creates the other plans again */
+        forget_plans(trainer);
+        prepared = wi_pass_prepare(pass, dataset);
+    }
     WI_TRY(wi_group_meet(trainer->options.distributed, WI_MEET_PASS, prepared));
     trainer->last_measured = pass;
     WI_TRY(wi_pass_run(pass, 0, NULL, NULL));

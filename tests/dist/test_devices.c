@@ -305,10 +305,24 @@ static void devices_of_two_drivers_train_together(void **state) {
 
 /* ---- what is refused ---- */
 
-static weft_status never(void *user, weft_step *step) {
+static weft_status run_plan(void *user, weft_step *step) {
     (void)user;
-    (void)step;
-    return WEFT_ERROR_STATE;
+    return weft_plan_run(step->plan);
+}
+
+/* Gradient shards exclude step callbacks, but the devices share the batch of the plan that the callback runs. */
+static void step_callbacks_run_on_several_devices(void **state) {
+    const training plain = {.is_plain = true}, called = {.is_plain = true, .step = run_plan};
+    (void)state;
+    const result one = train(several(1), 1, &plain), two = train(several(2), 2, &called),
+                 again = train(several(2), 2, &called);
+    assert_trained(&one, "one device");
+    assert_trained(&two, "a step callback on two devices");
+    for (size_t i = 0; i < one.count; i++)
+        if (fabs((double)one.numbers[i] - (double)two.numbers[i]) >
+            5e-6 * fmax(1, fabs((double)one.numbers[i])))
+            fail_msg("number %zu is %.9g, not %.9g", i, (double)two.numbers[i], (double)one.numbers[i]);
+    assert_same_bits(&two, &again, "again");
 }
 
 static void assert_refused(const char *list, size_t count, const training *how, const char *text) {
@@ -319,7 +333,7 @@ static void assert_refused(const char *list, size_t count, const training *how, 
 
 static void trainings_that_cannot_be_divided_are_refused(void **state) {
     (void)state;
-    const training few = {.shards = 3}, uneven = {0}, own = {.step = never};
+    const training few = {.shards = 3}, uneven = {0}, own = {.shards = 4, .step = run_plan};
     assert_refused(several(4), 4, &few,
         "gradient_shards is 3, but there are 4 devices, and each needs a shard: set gradient_shards to at "
         "least 4, or select fewer devices");
@@ -420,6 +434,7 @@ int main(void) {
         cmocka_unit_test(parts_of_a_device_have_its_bits),
         cmocka_unit_test(measured_devices_have_the_bits_of_one),
         cmocka_unit_test(devices_of_two_drivers_train_together),
+        cmocka_unit_test(step_callbacks_run_on_several_devices),
         cmocka_unit_test(trainings_that_cannot_be_divided_are_refused),
         cmocka_unit_test(lists_that_are_wrong_are_refused),
         cmocka_unit_test(a_name_takes_another_device_each_time),

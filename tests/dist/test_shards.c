@@ -211,9 +211,56 @@ static void what_cannot_be_divided_is_refused(void **state) {
     assert_non_null(strstr(unequal.line, "a batch of 8 examples cannot be divided into 3 gradient shards"));
 }
 
+/* ---- tables that are updated by rows ---- */
+
+enum { ROWS = 30, WIDTH = 5 };
+
+/* Trains a table of which a batch has few rows. Rows that never occur keep their values, and others change only in their steps. */
+static void train_rows(size_t shards, float table[ROWS * WIDTH]) {
+    examples *const all = make_examples();
+    int32_t tokens[EXAMPLES][STEPS];
+    weft_graph *graph = NULL;
+    weft_trainer *trainer = NULL;
+    weft_dataset *data = NULL;
+    for (size_t i = 0; i < EXAMPLES * STEPS; i++)
+        tokens[i / STEPS][i % STEPS] = (int32_t)(i * i % (ROWS - 3));
+    assert_ok(weft_graph_create(&graph, test_context()));
+    weft_tensor *const rows = weft_parameter(graph, "rows", weft_init_uniform(-0.5f, 0.5f), ROWS, WIDTH),
+                       *const x = weft_embedding_with(rows, weft_input(graph, "tokens", WEFT_I32, STEPS)),
+                       *const y = weft_input(graph, "y", WEFT_F32, STEPS, CLASSES);
+    assert_ok(weft_sparse_updates(graph, "rows", true));
+    const weft_column columns[] = {
+        {.name = "tokens", .dtype = WEFT_I32, .rank = 1, .dims = {STEPS}, .data = tokens},
+        {.name = "y", .dtype = WEFT_F32, .rank = 2, .dims = {STEPS, CLASSES}, .data = all->y}};
+    assert_ok(weft_dataset_from_memory(&data, test_context(), EXAMPLES, columns, 2));
+    weft_optimizer rule = weft_sgd_momentum(0.1f, 0.9f, 0.01f);
+    rule.clip_norm = 0.4f;
+    const weft_trainer_options options = {
+        WEFT_TRAINER_OPTIONS_INIT, .optimizer = rule, .epochs = 2, .batch = BATCH, .gradient_shards = shards};
+    assert_ok(weft_trainer_create(&trainer, weft_mse(weft_tanh(weft_linear(x, CLASSES)), y), &options));
+    assert_ok(weft_trainer_run(trainer, data));
+    assert_ok(weft_tensor_read(rows, table, ROWS * WIDTH * sizeof *table));
+    weft_trainer_release(trainer);
+    weft_dataset_release(data);
+    weft_graph_release(graph);
+}
+
+static void rows_of_tables_are_updated(void **state) {
+    float whole[ROWS * WIDTH], divided[ROWS * WIDTH];
+    (void)state;
+    train_rows(1, whole);
+    for (size_t shards = 2; shards <= BATCH; shards *= 2) {
+        train_rows(shards, divided);
+        for (size_t i = 0; i < ROWS * WIDTH; i++)
+            if (fabsf(whole[i] - divided[i]) > 2e-6f)
+                fail_msg("in %zu shards: number %zu of the table is %.9g, not %.9g", shards, i,
+                    (double)divided[i], (double)whole[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(they_follow_the_undivided_training),
         cmocka_unit_test(scaled_losses_too), cmocka_unit_test(gradients_may_be_rounded_for_the_exchange),
-        cmocka_unit_test(what_cannot_be_divided_is_refused)};
+        cmocka_unit_test(rows_of_tables_are_updated), cmocka_unit_test(what_cannot_be_divided_is_refused)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

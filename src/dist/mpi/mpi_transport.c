@@ -1,8 +1,10 @@
 /* The plug-in for implementations of MPI (contract in transport.h). It is compiled once against each implementation. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "dist/transport.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #ifndef WI_MPI_NAME
 #error "WI_MPI_NAME is the name of the implementation of MPI"
@@ -13,9 +15,11 @@ struct wi_transport_work {
     int *numbers; /* counts and offsets, which MPI reads until the exchange is finished */
 };
 
-/* The gathers have a communicator of their own, so that they need no fixed order among the exchanges. */
-static MPI_Comm own = MPI_COMM_NULL, of_gathers = MPI_COMM_NULL;
+/* The gathers have a communicator of their own, so that they need no fixed order among the exchanges; and so has the end, before which exchanges
+ * may remain unfinished. */
+static MPI_Comm own = MPI_COMM_NULL, of_gathers = MPI_COMM_NULL, of_leaving = MPI_COMM_NULL;
 static bool is_whole = true;
+static int unfinished; /* exchanges and gathers in progress */
 
 static bool fail(const char *call, int error, char *line) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -58,9 +62,11 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
     int error = MPI_Comm_dup(all, &own);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_dup(own, &of_gathers);
+    if (error == MPI_SUCCESS) error = MPI_Comm_dup(own, &of_leaving);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(of_gathers, MPI_ERRORS_RETURN);
+    if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(of_leaving, MPI_ERRORS_RETURN);
     if (error == MPI_SUCCESS) error = MPI_Comm_rank(own, &number);
     if (error == MPI_SUCCESS) error = MPI_Comm_size(own, &count);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_size", error, line);
@@ -69,9 +75,27 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
     return true;
 }
 
+/* Waits until all ranks leave, or some may have died. Returns whether all are here and no exchange is unfinished in any of them. */
+static bool all_leave(void) {
+    enum { TRIES = 2000 };
+    static int sent, most; /* MPI may use them after the wait has ended */
+    const struct timespec pause = {.tv_nsec = 1000000};
+    MPI_Request request = MPI_REQUEST_NULL;
+    int done = 0;
+    sent = unfinished;
+    if (MPI_Iallreduce(&sent, &most, 1, MPI_INT, MPI_MAX, of_leaving, &request) != MPI_SUCCESS) return false;
+    for (int i = 0; i < TRIES && !done; i++) {
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (!done) nanosleep(&pause, NULL);
+    }
+    return done && most == 0;
+}
+
 static void leave(bool whole) {
-    is_whole = whole;
-    if (!whole || own == MPI_COMM_NULL) return;
+    if (own == MPI_COMM_NULL) return;
+    is_whole = whole || all_leave();
+    if (!is_whole) return;
+    MPI_Comm_free(&of_leaving);
     MPI_Comm_free(&of_gathers);
     MPI_Comm_free(&own);
 }
@@ -109,6 +133,7 @@ static bool exchange(wi_transport_work **work, const void *send, const size_t *s
     int *const n = (*work)->numbers;
     const int error = MPI_Ialltoallv(
         send, n, n + size, MPI_BYTE, receive, n + 2 * size, n + 3 * size, MPI_BYTE, own, &(*work)->request);
+    unfinished += error == MPI_SUCCESS;
     if (error == MPI_SUCCESS) return true;
     free_work(*work);
     return fail("MPI_Ialltoallv", error, line);
@@ -125,6 +150,7 @@ static bool gather(wi_transport_work **work, const void *send, void *receive, co
     int *const n = (*work)->numbers;
     const int error = MPI_Iallgatherv(
         send, n[rank], MPI_BYTE, receive, n, n + size, MPI_BYTE, of_gathers, &(*work)->request);
+    unfinished += error == MPI_SUCCESS;
     if (error == MPI_SUCCESS) return true;
     free_work(*work);
     return fail("MPI_Iallgatherv", error, line);
@@ -134,6 +160,7 @@ static bool test(wi_transport_work *work, bool *finished, char *line) {
     int done = 0;
     const int error = MPI_Test(&work->request, &done, MPI_STATUS_IGNORE);
     *finished = done != 0 || error != MPI_SUCCESS;
+    unfinished -= *finished;
     if (*finished) free_work(work);
     return error == MPI_SUCCESS ? true : fail("MPI_Test", error, line);
 }

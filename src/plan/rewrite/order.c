@@ -165,6 +165,31 @@ static void find_widest(wi_node_order *order) {
     }
 }
 
+/* Copies of inputs, parameters and views of them. */
+static bool is_copy_of_source(const weft_tensor *node, const bool *copies, const wi_node_order *order) {
+    if (node->op->kind == WI_SOURCE) return true;
+    if (node->op->kind != WI_VIEW && node->op != &wi_op_transfer) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (!copies[wi_place_of(order, node->inputs[i])]) return false;
+    return true;
+}
+
+/* Moves copies of sources to the beginning: a copy to another device waits for what its device has enqueued before, and the devices are to
+ * compute their examples at the same time. */
+static weft_status begin_with_copies(wi_node_order *order) {
+    bool *const copies = wi_arena_take(order->request->arena, order->count * sizeof *copies);
+    weft_tensor **const nodes = wi_arena_take(order->request->arena, order->count * sizeof *nodes);
+    size_t count = 0;
+    if (!copies || !nodes) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) copies[i] = is_copy_of_source(order->nodes[i], copies, order);
+    for (int later = 0; later < 2; later++)
+        for (size_t i = 0; i < order->count; i++)
+            if (copies[i] != later) nodes[count++] = order->nodes[i];
+    memcpy(order->nodes, nodes, count * sizeof *nodes);
+    for (size_t i = 0; i < count; i++) *wi_noted_place(order, nodes[i]) = (uint32_t)i + 1;
+    return WEFT_OK;
+}
+
 static weft_status make_order(wi_node_order *order) {
     const wi_request *request = order->request;
     order->id_count = request->graph->node_count;
@@ -173,6 +198,7 @@ static weft_status make_order(wi_node_order *order) {
         wi_arena_take(request->arena, (order->id_count / WI_PLACE_CHUNK + 1) * sizeof *order->places);
     if (!order->places) return WEFT_ERROR_MEMORY;
     WI_TRY(visit_all(order));
+    if (request->devices.share_batch) WI_TRY(begin_with_copies(order));
     order->readers = wi_arena_take(request->arena, order->count * sizeof *order->readers);
     order->widest = wi_arena_take(request->arena, order->count * sizeof *order->widest);
     if (!order->readers || !order->widest) return WEFT_ERROR_MEMORY;
@@ -186,7 +212,7 @@ static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes
     WI_TRY(rewrite_graph(order, wishes));
     WI_TRY(make_order(order));
     if (request->micro_batches > 1) {
-        WI_TRY(wi_order_micro_batches(order));
+        WI_TRY(wi_order_micro_batches(order, wishes));
         WI_TRY(make_order(order));
     }
     bool any_in_pieces;

@@ -112,9 +112,9 @@ double wi_node_bytes(const weft_tensor *node, int64_t batch);
 /* The product of the dimensions before the axis. */
 int64_t wi_elements_before(const wi_shape *shape, int axis);
 
-/* Divides each node that is too large for a buffer into as many nodes as the request has micro-batches. The roots change, so the caller
- * must compute the order again. */
-weft_status wi_order_micro_batches(wi_node_order *order);
+/* Divides each node that is too large for a buffer, or on devices that share the batch each node that can be divided, into as many nodes as the
+ * request has micro-batches. The roots change, so the caller must compute the order again. */
+weft_status wi_order_micro_batches(wi_node_order *order, wi_wishes *wishes);
 
 /* Replaces nodes that read or assign a variable larger than a buffer by nodes of the variable's pieces. If *any, the roots change and
  * the caller must compute the order again. */

@@ -100,6 +100,7 @@ static int home_of(const spread *s, const weft_tensor *node) {
     if (node->op->kind == WI_SOURCE || node->op->kind == WI_ASSIGN) return 0;
     if (is_view(node)) return s->home[node->inputs[0]->id];
     if (wished >= 0) return wished;
+    if (s->request->devices.share_batch) return 0;
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
         if (!is_everywhere(s, input) && !is_source(input)) bytes[s->home[input->id]] += bytes_of(input);

@@ -9,6 +9,7 @@
  * Maps and views of divided nodes are divided, too, so that they are fused as usual. Results of reductions, contractions and kernel ops
  * that fit in a buffer are joined; each part is computed directly in the joined memory. */
 #include "plan/rewrite/order_micro_batches.h"
+#include "ops/op_descriptors.h"
 #include "ops/op_table.h"
 #include <stdio.h>
 
@@ -30,12 +31,18 @@ static weft_tensor *in_one(weft_tensor *x, int axis) {
     return x ? weft_reshape_shape(x, shape.rank, shape.dims) : NULL;
 }
 
+/* A slice is stored by itself if another device reads it: otherwise the memory behind the view would be copied there (order_devices.c). */
+static weft_tensor *store(const wi_batching *c, weft_tensor *slice, int64_t part) {
+    if (!slice || !c->request->devices.share_batch || part == 0) return slice;
+    return wi_node(slice->graph, &wi_op_in_memory, &slice, 1, slice->dtype, &slice->shape, NULL);
+}
+
 static weft_tensor *slice_examples(const wi_batching *c, const wi_batched_image *from, int64_t part) {
     weft_tensor *const x = from->whole;
     const int64_t inner = x->shape.dims[from->axis] / c->request->batch / from->outer;
     const int64_t begin = wi_micro_batch_begin(c, part) * inner,
                   length = wi_micro_batch_examples(c, part) * inner;
-    if (from->outer == 1) return wi_slice_dims(x, from->axis, begin, length, 1);
+    if (from->outer == 1) return store(c, wi_slice_dims(x, from->axis, begin, length, 1), part);
     return in_one(
         wi_slice_dims(in_two(x, from->axis, from->outer), from->axis + 1, begin, length, 1), from->axis);
 }
@@ -127,6 +134,7 @@ static weft_status make_parts(const wi_batching *c, weft_tensor *y, weft_tensor 
     for (int64_t i = 0; i < c->count; i++) {
         const bool is_input = y->op == &wi_op_input;
         WI_TRY(is_input ? make_input_part(c, y, i, &(*parts)[i]) : make(c, y, i, &(*parts)[i]));
+        if (c->request->devices.share_batch) wi_wish(c->wishes, (*parts)[i]->id, (int)i);
     }
     return WEFT_OK;
 }
@@ -233,12 +241,13 @@ static weft_status take_roots(const wi_batching *c) {
     return wi_replace_roots(order, roots);
 }
 
-weft_status wi_order_micro_batches(wi_node_order *order) {
+weft_status wi_order_micro_batches(wi_node_order *order, wi_wishes *wishes) {
     const wi_request *const request = order->request;
-    wi_batching c = {.order = order, .request = request, .count = request->micro_batches};
+    wi_batching c = {.order = order, .request = request, .wishes = wishes, .count = request->micro_batches};
     c.buffer = wi_buffer_largest(request->devices.of[0]);
     c.largest = c.buffer / (size_t)c.count;
     if (request->most_undivided && request->most_undivided < c.largest) c.largest = request->most_undivided;
+    if (request->devices.share_batch) c.largest = 0;
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);
     if (!c.images) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) WI_TRY(cut_node(&c, order->nodes[i]));

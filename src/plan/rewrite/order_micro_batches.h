@@ -23,6 +23,7 @@ typedef struct wi_batched_image {
 typedef struct wi_batching {
     wi_node_order *order;
     const wi_request *request;
+    wi_wishes *wishes;
     wi_batched_image *images; /* by place in the order */
     size_t buffer;            /* bytes of the device's largest buffer */
     int64_t count;            /* number of micro-batches */
