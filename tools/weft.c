@@ -12,6 +12,7 @@
 #include "bench_rows.h"
 #include "bench_scale.h"
 #include "bench_seven.h"
+#include "cache_command.h"
 #include "check.h"
 #include "check_random.h"
 #include "device_formats.h"
@@ -29,12 +30,12 @@ static const char usage[] =
     "Tests, tunes and measures Weft on the OpenCL devices of this machine.\n"
     "\n"
     "  devices             lists the devices\n"
-    "  check               tests that a device computes every op correctly; with\n"
-    "                      --random SECONDS it tests programs drawn at random\n"
+    "  check               tests that a device computes every op, or programs drawn at random\n"
     "  tune                measures which kernels are the fastest on a device and saves the choices\n"
     "  advise              measures training steps on every device, and estimates their time on others\n"
     "  onnx info|run|check|train\n"
     "                      shows, runs, checks or trains the network of an ONNX file\n"
+    "  cache export|import writes or reads compiled kernels as a file, to ship with a program\n"
     "  pack                writes images, tables or arrays as a file of records for training\n"
     "  bench seven         measures training steps of whole networks\n"
     "  bench gemm|conv|attention|lstm\n"
@@ -198,7 +199,7 @@ static int bench(int argc, char **argv) {
 /* Each benchmark, and these commands, have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "";
-    static const char *const own[] = {"advise", "onnx", "pack", "tune"};
+    static const char *const own[] = {"advise", "cache", "onnx", "pack", "tune"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(command, own[i]) == 0) return false;
     const int first = strcmp(command, "bench") == 0 ? 2 : 1, last = first == 2 ? 3 : argc;
@@ -215,6 +216,7 @@ static int run(int argc, char **argv) {
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
     if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
     if (strcmp(command, "pack") == 0) return weft_pack(argc - 2, argv + 2);
+    if (strcmp(command, "cache") == 0) return weft_cache(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "onnx") == 0) return weft_onnx(argc - 2, argv + 2);

@@ -61,6 +61,18 @@ static weft_status feed(weft_graph *graph) {
     return status;
 }
 
+/* What has been compiled, as a file that another installation of the program imports before it creates plans. */
+static weft_status ship_kernels(weft_context *context, const char *folder) {
+    char path[512];
+    size_t programs = 0;
+    (void)snprintf(path, sizeof path, "%s/weft-example-kernels", folder);
+    weft_status status = weft_cache_export(context, path, &programs);
+    if (!status) status = weft_cache_import(context, path, NULL);
+    if (!status) printf("the file of kernels has %s\n", programs > 0 ? "programs" : "nothing");
+    (void)remove(path);
+    return status;
+}
+
 /* Two networks of one form: one follows the other. Two outputs in one run. */
 static weft_status follow(weft_graph *graph) {
     weft_tensor *x = weft_input(graph, "observation", WEFT_F32, WIDTH), *values[2];
@@ -182,7 +194,8 @@ static weft_status mixed_images(weft_context *context, const weft_dataset *image
     const weft_transform augmentation[] = {weft_transform_random_resized_crop(64, 64),
         weft_transform_random_vertical_flip(0.5), weft_transform_random_rotation(10),
         weft_transform_colour_jitter(0.4, 0.4, 0.4, 0.1), weft_transform_random_grey(0.1),
-        weft_transform_rand_augment(2, 9), weft_transform_random_erasing(0.25), weft_transform_mixup(0.2), weft_transform_cutmix(1)};
+        weft_transform_rand_augment(2, 9), weft_transform_random_erasing(0.25), weft_transform_mixup(0.2),
+        weft_transform_cutmix(1)};
     const int64_t classes = (int64_t)weft_dataset_category_count(images, 1);
     const weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .transforms = augmentation,
         .transform_count = sizeof augmentation / sizeof *augmentation, .exif_orientation = true,
@@ -246,6 +259,7 @@ int main(int argc, char **argv) {
     weft_status status = weft_context_create(&context, NULL);
     if (!status) status = weft_graph_create(&graph, context);
     if (!status) status = feed(graph);
+    if (!status) status = ship_kernels(context, temporary ? temporary : "/tmp");
     if (!status) print_context(weft_graph_context(graph));
     if (!status) status = follow(graph);
     if (!status) status = by_rows(graph);

@@ -149,6 +149,18 @@ WEFT_API void weft_context_memory(const weft_context *context, size_t *bytes, si
  * WEFT_ERROR_ARGUMENT (context is NULL). */
 WEFT_API weft_status weft_context_trim(weft_context *context, size_t *freed);
 
+/* Writes the compiled kernels of the context's first device, in memory and in its cache folder, as one file, which a
+ * program can ship so that its first start compiles nothing. Call this after the plans have run. On PoCL it compiles each
+ * kernel once more. The file is replaced as a whole. *programs (may be NULL): how many OpenCL programs it has. Errors:
+ * WEFT_ERROR_ARGUMENT (NULL), WEFT_ERROR_STATE (there are no kernels, or no cache folder), WEFT_ERROR_FILE,
+ * WEFT_ERROR_MEMORY. */
+WEFT_API weft_status weft_cache_export(weft_context *context, const char *path, size_t *programs);
+/* Adds the kernels of such a file to the cache folder. Call this before plans are created. The kernels are native code:
+ * import only files that you trust as the program itself. Nothing is imported after WEFT_ERROR_FORMAT (another or a
+ * damaged file) and WEFT_ERROR_UNSUPPORTED (exported for another device, driver or version of Weft); the program then
+ * compiles its kernels as without the file. Errors also: those of weft_cache_export. */
+WEFT_API weft_status weft_cache_import(weft_context *context, const char *path, size_t *programs);
+
 #ifdef __cplusplus
 }
 #endif

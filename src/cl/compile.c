@@ -22,6 +22,10 @@ static const char widen_end[] = "\n#ifdef WEFT_WIDENED\n"
                                 "#pragma clang attribute pop\n"
                                 "#endif\n";
 
+/* Tells clang to leave the program as it is parsed. PoCL 3.1 refuses options that OpenCL does not have, but it divides the
+ * options at spaces alone, and clang's own at any white space. */
+static const char unoptimised_program[] = " -DWEFT_PARSED_ONLY=1\t-disable-llvm-passes";
+
 /* before: text that precedes the source, or "". */
 static weft_status compile(wi_compiled *made, const wi_device *device, const char *what, const char *before,
     const char *source, const char *options) {
@@ -33,30 +37,36 @@ static weft_status compile(wi_compiled *made, const wi_device *device, const cha
     return WEFT_OK;
 }
 
-/* Releases the program and sets made->program to NULL if the compiler says that the source is wrong. */
+static void drop(wi_compiled *made) {
+    clReleaseProgram(made->program);
+    made->program = NULL;
+}
+
+/* Releases the program and sets made->program to NULL if the compiler says that the source or an option is wrong. */
 static weft_status drop_refused(wi_compiled *made, const wi_device *device, const char *what) {
     char *log = NULL;
+    if (made->error == CL_INVALID_BUILD_OPTIONS) drop(made);
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
     WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
     if (wi_build_log_is_verdict(log)) {
         wi_log_line(device->host.log, WEFT_LOG_DEBUG,
             "%s does not compile with the source changes for this driver, and is compiled without them: %s",
             what, log);
-        clReleaseProgram(made->program);
-        made->program = NULL;
+        drop(made);
     }
     wi_release(device->host.allocator, log);
     return WEFT_OK;
 }
 
 /* Appends the source to `text`, the text that must precede it to `before`, and options to `all_options`, as compile.h
- * describes for the two quirks. _OPENCL_H_ is the include guard of the driver's header, so that the header is
+ * describes for the three quirks. _OPENCL_H_ is the include guard of the driver's header, so that the header is
  * skipped. */
 static weft_status append_adapted(
     wi_text *before, wi_text *text, wi_text *all_options, unsigned quirks, const char *source) {
     const bool declares = quirks & WI_QUIRK_SLOW_HEADER;
     if (declares) WI_TRY(wi_kernel_source_append(before, "builtins.clh"));
-    wi_text_append(all_options, "%s", declares ? " -D _OPENCL_H_" : "");
+    wi_text_append(all_options, "%s%s", declares ? " -D _OPENCL_H_" : "",
+        quirks & WI_QUIRK_TWO_OPTIMISERS ? unoptimised_program : "");
     if (quirks & WI_QUIRK_KERNEL_COPIES) {
         wi_text_append(before, "%s", wi_compiled_once_function);
         wi_compiled_once_append(text, source);
@@ -94,16 +104,17 @@ static void append_usable(wi_text *usable, const wi_device *device, const char *
 }
 
 /* The quirks that matter with these options. Without optimisation PoCL does not inline kernels, so that each kernel is
- * compiled only once in any case. */
+ * compiled only once in any case, and programs are not optimised either. */
 static unsigned quirks_with(unsigned quirks, const char *options) {
-    return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES : quirks;
+    const unsigned optimiser = WI_QUIRK_KERNEL_COPIES | WI_QUIRK_TWO_OPTIMISERS;
+    return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~optimiser : quirks;
 }
 
 static weft_status compile_any(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
     const unsigned quirks = quirks_with(device->caps.quirks, options);
     weft_status status = WEFT_OK;
-    if (quirks & (WI_QUIRK_SLOW_HEADER | WI_QUIRK_KERNEL_COPIES))
+    if (quirks & (WI_QUIRK_SLOW_HEADER | WI_QUIRK_KERNEL_COPIES | WI_QUIRK_TWO_OPTIMISERS))
         status = compile_adapted(made, device, quirks, what, source, options);
     if (status == WEFT_OK && !made->program) {
         status = compile(made, device, what, "", source, options);

@@ -15,7 +15,8 @@ typedef struct wi_compiled {
  *
  * If the driver parses a long header of built-in functions for each program (WI_QUIRK_SLOW_HEADER), builtins.clh
  * replaces it, with the functions that Weft's kernels call. If the driver would compile each kernel several times
- * (WI_QUIRK_KERNEL_COPIES), kernels get a call that prevents this (compiled_once.h). A source that does not compile in
+ * (WI_QUIRK_KERNEL_COPIES), kernels get a call that prevents this (compiled_once.h). If it optimises each kernel anyway
+ * (WI_QUIRK_TWO_OPTIMISERS), an option of its compiler leaves the program as it was parsed. A source that does not compile in
  * this form is compiled once more unchanged, since it may call other functions; errors then name the lines of the
  * source. */
 weft_status wi_compile(

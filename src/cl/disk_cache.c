@@ -136,6 +136,10 @@ static bool may_use_folder(wi_device *device) {
     return disk->is_own;
 }
 
+wi_cache_key wi_disk_cache_identity(const wi_device *device) {
+    return device->disk->identity;
+}
+
 /* A hash of three hashes, because concatenated texts would be ambiguous. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second) {
     const wi_cache_key parts[3] = {

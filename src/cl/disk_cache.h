@@ -32,6 +32,8 @@ typedef struct wi_cache_entry {
 weft_status wi_disk_cache_open(wi_device *device, const char *folder);
 void wi_disk_cache_close(wi_device *device);
 
+/* A hash of this device, driver, platform and version of Weft. */
+wi_cache_key wi_disk_cache_identity(const wi_device *device);
 /* The key of two texts, for this device, driver, platform and version of Weft. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second);
 /* entry->data is NULL if there is no valid entry. Errors: WEFT_ERROR_MEMORY. */

@@ -24,9 +24,7 @@ static wi_cache_key own_key(const wi_device *device) {
     return wi_disk_cache_key(device, "pieces of programs", "");
 }
 
-/* Adds the places that are on disk and not yet in memory. If memory does not suffice for all of them, the rest is left
- * out. */
-static void read_disk(wi_piece_index *index, wi_device *device) {
+void wi_piece_index_read(wi_piece_index *index, wi_device *device) {
     wi_cache_entry entry;
     if (wi_disk_cache_read(device, own_key(device), &entry) != WEFT_OK) return;
     const size_t count =
@@ -44,7 +42,7 @@ bool wi_piece_index_find(
     const wi_piece_place *place = find(index, piece);
     if (!place && !index->was_read) {
         index->was_read = true;
-        read_disk(index, device);
+        wi_piece_index_read(index, device);
         place = find(index, piece);
     }
     if (place) *program = place->program;
@@ -72,7 +70,7 @@ void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program) {
 void wi_piece_index_save(wi_piece_index *index, wi_device *device,
     bool (*is_there)(const wi_device *device, wi_cache_key program)) {
     if (!index->changed) return;
-    read_disk(index, device);
+    wi_piece_index_read(index, device);
     wi_piece_place *const there = wi_allocate_array(device->host.allocator, index->count, sizeof *there);
     size_t count = 0;
     for (size_t i = index->count > MOST_ON_DISK ? index->count - MOST_ON_DISK : 0; there && i < index->count;

@@ -26,6 +26,9 @@ bool wi_piece_index_find(wi_piece_index *index, wi_device *device, wi_cache_key 
 /* Notes that the program contains the piece. Errors: WEFT_ERROR_MEMORY. */
 weft_status wi_piece_index_set(
     wi_piece_index *index, wi_device *device, wi_cache_key piece, wi_cache_key program);
+/* Adds the places that are on disk and not yet in memory. If memory does not suffice for all of them, the rest is left
+ * out. */
+void wi_piece_index_read(wi_piece_index *index, wi_device *device);
 /* Removes the pieces of a program that no longer exists. */
 void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program);
 /* Writes the pieces in memory and those on disk, if their programs are on disk (is_there). An error means only that

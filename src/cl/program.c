@@ -363,6 +363,22 @@ void wi_programs_save(wi_device *device) {
     wi_error_restore(error);
 }
 
+void wi_programs_places(wi_device *device, const wi_piece_place **places, size_t *count) {
+    wi_piece_index *const pieces = &device->programs->pieces;
+    wi_programs_save(device);
+    wi_piece_index_read(pieces, device);
+    *places = pieces->places;
+    *count = pieces->count;
+}
+
+weft_status wi_programs_add_places(wi_device *device, const wi_piece_place *places, size_t count) {
+    wi_piece_index *const pieces = &device->programs->pieces;
+    for (size_t i = 0; i < count; i++)
+        WI_TRY(wi_piece_index_set(pieces, device, places[i].piece, places[i].program));
+    wi_piece_index_save(pieces, device, is_on_disk);
+    return WEFT_OK;
+}
+
 void wi_programs_keep(wi_device *device) {
     const char *const kept = wi_environment("POCL_KERNEL_CACHE");
     const bool keeps = (device->caps.quirks & WI_QUIRK_OWN_CACHE) && !(kept && strcmp(kept, "0") == 0);

@@ -49,6 +49,11 @@ void wi_programs_save(wi_device *device);
 /* As wi_programs_save, except on drivers that keep compiled kernels themselves and would compile each again to return a
  * binary (WI_QUIRK_OWN_CACHE). */
 void wi_programs_keep(wi_device *device);
+/* Saves as wi_programs_save, and gives the places of all pieces on disk, which stay valid until a piece is added. */
+struct wi_piece_place;
+void wi_programs_places(wi_device *device, const struct wi_piece_place **places, size_t *count);
+/* Adds the places of pieces whose programs are on disk, and saves them. Errors: WEFT_ERROR_MEMORY. */
+weft_status wi_programs_add_places(wi_device *device, const struct wi_piece_place *places, size_t count);
 const wi_program_stats *wi_programs_stats(const wi_device *device);
 
 #endif

@@ -16,8 +16,8 @@ static const quirk_row quirk_rows[] = {
     {"portable computing language", "", "",
         WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
             WI_QUIRK_SLOW_HEADER},
-    /* compiled_once.h prevents the copies; other versions were not tried */
-    {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES},
+    /* compiled_once.h prevents the copies, compile.c the first optimiser; other versions were not tried */
+    {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES | WI_QUIRK_TWO_OPTIMISERS},
     /* without optimisation PoCL 6.0 compiles vload_half to an aligned load, which ends the process at other
      * addresses */
     {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},
@@ -100,6 +100,8 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel again for each work-group size";
     case WI_QUIRK_SLOW_HEADER: return "parses a header of all built-in functions for each program";
     case WI_QUIRK_KERNEL_COPIES: return "would compile each kernel three times: Weft prevents this";
+    case WI_QUIRK_TWO_OPTIMISERS:
+        return "would optimise each program before it optimises its kernels: Weft prevents this";
     case WI_QUIRK_SINGLE_ITEMS: return "computes loops with barriers wrongly in work-groups of one work-item";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before the flushed work has finished";
     case WI_QUIRK_UNOPTIMISED_HALF:

@@ -23,6 +23,8 @@ enum {
     WI_QUIRK_KERNEL_COPIES =
         1 << 13, /* compiles each kernel three times: alone, and inlined in two functions */
     WI_QUIRK_SINGLE_ITEMS = 1 << 14, /* computes loops with barriers wrongly in groups of one item */
+    WI_QUIRK_TWO_OPTIMISERS =
+        1 << 15, /* optimises a whole program when it is built, and each kernel again when it is compiled */
 };
 
 #define WI_OPTION_UNOPTIMISED "-cl-opt-disable"

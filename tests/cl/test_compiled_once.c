@@ -1,4 +1,5 @@
-/* Kernels are compiled once where the driver would compile them three times. */
+/* Kernels are compiled once where the driver would compile them three times, and optimised once where it would optimise the
+ * program before. */
 #include "cl/compile.h"
 #include "cl/compiled_once.h"
 #include "cl/context.h"
@@ -81,7 +82,8 @@ static void a_kernel_is_compiled_once(void **state) {
     assert_ok(
         weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""}));
     wi_device *const device = wi_context_device(context);
-    const unsigned quirks = device->caps.quirks;
+    /* the optimised program is short beside the machine code */
+    const unsigned quirks = device->caps.quirks & ~(unsigned)WI_QUIRK_TWO_OPTIMISERS;
     const bool copies = quirks & WI_QUIRK_KERNEL_COPIES;
     if (copies) {
         char *const source = long_source();
@@ -97,8 +99,53 @@ static void a_kernel_is_compiled_once(void **state) {
     if (!copies) skip();
 }
 
+/* A binary has the program before its kernels are optimised. In this one the optimiser replaces each line by its value. */
+static void a_program_is_not_optimised(void **state) {
+    weft_context *context = NULL;
+    wi_text text;
+    (void)state;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""}));
+    wi_device *const device = wi_context_device(context);
+    const unsigned quirks = device->caps.quirks;
+    const bool twice = quirks & WI_QUIRK_TWO_OPTIMISERS;
+    wi_text_init(&text, NULL);
+    wi_text_append(&text,
+        "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k(__global int *x) {\n"
+        "    int y = 1;\n");
+    for (int i = 0; i < LINES; i++) wi_text_append(&text, "    y = 3 * y + %d;\n", i);
+    wi_text_append(&text, "    x[0] = y;\n}\n");
+    assert_false(text.failed);
+    if (twice) {
+        const size_t parsed = binary_bytes(device, text.data, quirks);
+        const size_t optimised = binary_bytes(device, text.data, quirks & ~(unsigned)WI_QUIRK_TWO_OPTIMISERS);
+        print_message("%zu bytes, and %zu optimised\n", parsed, optimised);
+        assert_true(2 * parsed > 3 * optimised);
+    } else {
+        print_message("[  NOTE  ] this driver does not optimise programs before their kernels\n");
+    }
+    wi_text_clear(&text);
+    weft_context_release(context);
+    if (!twice) skip();
+}
+
+/* An option that the driver's compiler does not know is an error as before, and not of the option that Weft adds. */
+static void wrong_options_are_errors(void **state) {
+    weft_context *context = NULL;
+    wi_compiled made;
+    (void)state;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""}));
+    assert_ok(wi_compile(
+        &made, wi_context_device(context), "a program", "__kernel void k(void) {}\n", "-cl-unknown-option"));
+    assert_int_equal(made.error, CL_INVALID_BUILD_OPTIONS);
+    clReleaseProgram(made.program);
+    weft_context_release(context);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kernel_begins_with_the_call),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_program_is_not_optimised),
+        cmocka_unit_test(wrong_options_are_errors), cmocka_unit_test(each_kernel_begins_with_the_call),
         cmocka_unit_test(other_words_are_no_kernels), cmocka_unit_test(a_kernel_is_compiled_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

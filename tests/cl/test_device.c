@@ -254,7 +254,7 @@ static void quirks_follow_the_names(void **state) {
     const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE |
                             WI_QUIRK_GROUP_SIZES | WI_QUIRK_SLOW_HEADER;
     assert_int_equal(wi_quirks_find(&pocl), always);
-    assert_int_equal(wi_quirks_find(&debian), always | WI_QUIRK_KERNEL_COPIES);
+    assert_int_equal(wi_quirks_find(&debian), always | WI_QUIRK_KERNEL_COPIES | WI_QUIRK_TWO_OPTIMISERS);
     assert_int_equal(wi_quirks_find(&newer), always | WI_QUIRK_UNOPTIMISED_HALF);
     assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_TURNING_WAIT);
     assert_int_equal(

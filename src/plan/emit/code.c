@@ -16,7 +16,7 @@ static weft_status append_step(wi_code *code, const wi_step *step) {
 
 static weft_status add_step(wi_code *code, const wi_step *step) {
     wi_step_code *const own = &code->of[step->index];
-    own->whole.piece = own->partial.piece = own->combine.piece = -1;
+    own->whole.piece = own->partial.piece = own->combine.piece = own->shared_piece = -1;
     if (step->kind == WI_STEP_TRANSFER || wi_step_is_library(step)) return WEFT_OK;
     return append_step(code, step);
 }

@@ -58,6 +58,9 @@ typedef struct wi_kernel_text {
 
 typedef struct wi_step_code {
     wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: only `whole` */
+    /* PRODUCT: the piece with the template's kernels that do not call the epilogue, which steps with other epilogues share; -1: they are
+     * in `whole` */
+    int shared_piece;
 } wi_step_code;
 
 /* What a piece needs besides common.clh. */

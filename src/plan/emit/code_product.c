@@ -1,6 +1,7 @@
 /* Epilogues of contractions. The piece of a product or convolution has a function that computes and stores the members of the epilogue, and
  * then the template, which calls this function for its finished elements. */
 #include "cl/kernel_source.h"
+#include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/code_shared.h"
 
@@ -180,9 +181,13 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
         define_places(source, own->e.loop);
 }
 
-/* Appends the epilogue, the template with its macros, and lines that undefine them. */
+/* Appends the epilogue, the template with its macros, and lines that undefine them. own NULL: an epilogue that only stores. */
 static weft_status append_template(wi_text *source, const epilogue *own, const wi_kernel_plan *kernel) {
-    define_epilogue(source, own);
+    if (own)
+        define_epilogue(source, own);
+    else
+        wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS\n"
+                               "#define WEFT_STORE WEFT_PLAIN_STORE\n");
     wi_kernel_macros_define(kernel, source);
     WI_TRY(wi_kernel_headers_include(kernel, source));
     WI_TRY(wi_kernel_source_include(source, kernel->file));
@@ -221,6 +226,28 @@ static void emit_epilogue(epilogue *own) {
     wi_emit_parameters(&own->e, &own->names, true);
 }
 
+/* Does the template have kernels, such as one that packs weights, whose code does not depend on the epilogue? If the driver compiles a
+ * kernel at its first launch, a piece of them takes no time for the template's other kernels, which it never launches. The epilogue that
+ * only stores is for vectors. */
+static bool shares_kernels(const wi_code *code, const wi_step *step) {
+    const wi_kernel_plan *const kernel = code->schedule->of[step->index].kernel;
+    const wi_device *const device = code->loops->partition->request->devices.of[step->device];
+    int with = 0;
+    for (int i = 0; i < kernel->count; i++) with += kernel->launches[i]->has_epilogue;
+    return with > 0 && with < kernel->count && !step->by_segments && device->profile.lanes > 1 &&
+           device->caps.quirks & WI_QUIRK_BINARY_LATE;
+}
+
+static weft_status add_shared(wi_code *code, const wi_step *step, unsigned needs) {
+    wi_text source;
+    if (!shares_kernels(code, step)) return WEFT_OK;
+    wi_text_init(&source, code->loops->partition->request->allocator);
+    weft_status status = append_template(&source, NULL, code->schedule->of[step->index].kernel);
+    if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &code->of[step->index].shared_piece);
+    wi_text_clear(&source);
+    return status;
+}
+
 weft_status wi_code_product(wi_code *code, const wi_step *step) {
     wi_step_code *const own = &code->of[step->index];
     epilogue stored;
@@ -233,6 +260,7 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     weft_status status = failed ? WEFT_ERROR_MEMORY
                                 : append_template(&source, &stored, code->schedule->of[step->index].kernel);
     if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
+    if (status == WEFT_OK) status = add_shared(code, step, wi_step_needs(code->loops->partition, step));
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.store);
     wi_text_clear(&stored.source);

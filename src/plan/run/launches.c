@@ -101,10 +101,12 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
 static weft_status launch_kernel(
     wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t repetitions) {
     wi_binder b;
+    const int shared = l->code->of[run->step->index].shared_piece;
     const wi_kernel_text *code = &l->code->of[run->step->index].whole;
     WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
-    WI_TRY(make_kernel(l, code->piece, kernel->suffix, b.launch));
+    WI_TRY(
+        make_kernel(l, shared < 0 || kernel->has_epilogue ? code->piece : shared, kernel->suffix, b.launch));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
     for (int i = 0; kernel->has_epilogue && i < code->argument_count; i++)
         wi_bind_described(&b, &code->arguments[i]);

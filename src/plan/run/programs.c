@@ -25,17 +25,18 @@ typedef struct search {
     wi_cache_key before_keys[PREFIXES];
 } search;
 
-static void need(search *s, const wi_kernel_text *kernel) {
-    if (kernel->piece >= 0) s->needed[kernel->piece] = true;
+static void need(search *s, int piece) {
+    if (piece >= 0) s->needed[piece] = true;
 }
 
 static void find_needed(search *s) {
     const wi_partition *p = s->code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         if (p->steps[i]->device != s->index) continue;
-        need(s, &s->code->of[i].whole);
-        need(s, &s->code->of[i].partial);
-        need(s, &s->code->of[i].combine);
+        need(s, s->code->of[i].whole.piece);
+        need(s, s->code->of[i].partial.piece);
+        need(s, s->code->of[i].combine.piece);
+        need(s, s->code->of[i].shared_piece);
     }
 }
 
