@@ -85,21 +85,31 @@ static bool is_whole(double value) {
     return value == floor(value) && fabs(value) <= INT32_MAX;
 }
 
+/* Is `end` a multiple of WEFT_BATCH, of a range that numbers the rows of a batch? WEFT_BATCH is negative, so that no other range from 0
+ * in steps of 1 ends there. */
+static bool numbers_batch(double start, double end, double step) {
+    return start == 0 && step == 1 && end < 0 && is_whole(end);
+}
+
 static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
     if (!graph) return NULL;
-    const double count = ceil((end - start) / step);
+    const bool of_batch = numbers_batch(start, end, step);
+    const double count = of_batch ? -end : ceil((end - start) / step);
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: creates %s, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "arange: from %g to %g in steps of %g has no elements, or too many", start, end, step);
+            "arange: from %g to %g in steps of %g has no elements, or too many; only the range from 0 in "
+            "steps "
+            "of 1 may end at a multiple of WEFT_BATCH",
+            start, end, step);
     if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: from %g in steps of %g not all elements are whole numbers that fit into an i32", start,
             step);
-    const wi_shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    const wi_shape shape = {.rank = 1, .dims = {(int64_t)(of_batch ? end : count)}};
     weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), wi_format_of(dtype)->compute);
     return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);
 }
