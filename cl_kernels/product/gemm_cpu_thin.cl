@@ -42,7 +42,7 @@ typedef struct weft_thin_prefetch {
 #define WEFT_THIN_BEGIN                                                                                      \
     float16 acc[4][6];                                                                                       \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
-        WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = first ? 0.0f : sum[r * 6 + c];                   \
+        WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = 0.0f;                                            \
     }
 #define WEFT_THIN_REQUEST                                                                                    \
     WEFT_PREFETCH(prefetch.one, 2);                                                                          \
@@ -63,7 +63,8 @@ typedef struct weft_thin_prefetch {
     }
 #define WEFT_THIN_END                                                                                        \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
-        WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
+        WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] =                                             \
+            first ? acc[r][c] : sum[r * 6 + c] + acc[r][c];                                                  \
     }
 
 /* The prefetches of group number `group` among the `groups` groups of 4 rows: some of six streams, which are `apart` bytes from

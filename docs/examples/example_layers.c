@@ -80,6 +80,9 @@ static void pooling(weft_tensor *image) { /* (batch, 4, 8, 8) */
     weft_tensor *large = weft_add(weft_upsample_nearest(halves, 2), weft_upsample_linear(halves, 2, false));
     (void)weft_resample(large, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .sizes = {5, 7}});
     (void)weft_pixel_unshuffle(weft_pixel_shuffle(large, 2), 2);
+    weft_tensor *flow = weft_tanh(weft_channels_last(weft_conv2d(large, 2, 1))); /* (batch, 8, 8, 2) */
+    (void)weft_grid_sample(
+        large, flow, &(weft_grid_sample_options){WEFT_GRID_SAMPLE_OPTIONS_INIT, .border = true});
 }
 
 static void attention(weft_graph *graph, weft_tensor *x) { /* (batch, 5, 8) */

@@ -82,6 +82,21 @@ WEFT_API weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool 
 WEFT_API weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor);
 WEFT_API weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor);
 
+typedef struct weft_grid_sample_options {
+    size_t struct_size;
+    bool nearest; /* default false: bilinear; true: the nearest pixel, which has no gradient for the grid */
+    bool border;  /* default false: 0 outside of the image; true: the nearest pixel of the image's border */
+    /* Default false: -1 and 1 are the outer edges of the image; true: the centres of its outermost pixels. */
+    bool align_corners;
+} weft_grid_sample_options;
+#define WEFT_GRID_SAMPLE_OPTIONS_INIT .struct_size = sizeof(weft_grid_sample_options)
+/* torch.nn.functional.grid_sample: x (N, C, H, W) at the positions of grid, f32 (N, h, w, 2) → (N, C, h, w). A position
+ * is (x, y), from -1 (left, top) to 1 (right, bottom). options NULL means all defaults. If base has the positions (x,
+ * y, 1) of all pixels, (h·w, 3), the positions of torch.nn.functional.affine_grid are weft_matmul(base,
+ * weft_transpose(theta)). */
+WEFT_API weft_tensor *weft_grid_sample(
+    weft_tensor *x, weft_tensor *grid, const weft_grid_sample_options *options);
+
 /* ---- channels ---- */
 /* x / (k + alpha / size · sum of x²)^beta; the sum at channel c is over `size` (1..64) channels from c - size / 2 on,
  * where channels that do not exist count as 0. AlexNet uses (x, 5, 1e-4, 0.75, 2). */

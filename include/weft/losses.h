@@ -122,7 +122,10 @@ WEFT_API weft_tensor *weft_kl_div_loss(
 
 /* ---- classes ----
  * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis; the
- * losses have the shape of the labels. A label out of range is an error of the next read or wait; its loss is NaN. */
+ * losses have the shape of the labels. A label out of range is an error of the next read or wait; its loss is NaN. The
+ * classes of weft_cross_entropy and weft_nll may be the rows of the batch, as in contrastive losses (SimCLR, CLIP): x
+ * (batch, batch), with weft_arange(graph, WEFT_I32, 0, WEFT_BATCH, 1) as labels. Then no options but the reduction are
+ * allowed, and the loss of a label out of range is 0. */
 /* -log softmax(logits)[label]. With float targets of the shape of the logits instead of labels: -sum of target·log
  * softmax(logits) over the classes. */
 WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);

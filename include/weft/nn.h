@@ -34,7 +34,10 @@ WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 /* ---- layers: ops that create their parameters ----
  * In C, a layer takes the fields of its options as arguments: weft_linear(x, 10, .name = "head", .no_bias = true) is
  * weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head", .no_bias = true)). This holds for weft_linear,
- * weft_bilinear, the convolutions, weft_embedding, and the norms of normalization.h. */
+ * weft_bilinear, the convolutions, weft_embedding, and the norms of normalization.h.
+ *
+ * Write two layers in two statements, not as two arguments of one call: C and C++ do not say which argument is
+ * evaluated first, and the order of creation determines the layers' numbers and initial values. */
 /* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), where N = 1, 2, ...
  * counts the layers of the graph; both begin as U(±1/sqrt(in)), as in PyTorch. */
 WEFT_API weft_tensor *weft_linear(weft_tensor *x, int64_t units);

@@ -358,7 +358,7 @@ WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double
  * of zeros. No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
 /* (n), a float or i32: start, start + step, ..., up to end, which is left out. step may be negative; an empty result is
- * an error. */
+ * an error. weft_arange(graph, WEFT_I32, 0, WEFT_BATCH * k, 1) numbers the k rows of each example: (k * batch). */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
 /* A float, i32 or bool of the shape dims, whose elements are all `value`. */
 WEFT_API weft_tensor *weft_full(

@@ -21,7 +21,9 @@ static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
     if (graph->clock_count == WI_MAX_CLOCKS)
         WI_FAIL(WEFT_ERROR_STATE,
             "optimizer: the graph already has %d separately updated sets of parameters, the maximum: update "
-            "more parameters together in one weft_optimizer_step",
+            "more parameters together in one weft_optimizer_step; if a loop creates a step each time, create "
+            "the step "
+            "once before the loop",
             WI_MAX_CLOCKS);
     *clock = graph->clock_count++;
     graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};

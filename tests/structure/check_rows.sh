@@ -16,6 +16,7 @@ is an output of plans without a value: assign assign_after carry_start scope_cop
 is gradients, which each program takes of its loss: gradient gradient_vector
 has its input as its value; tests/plan and tests/graph see what it changes: keep_f32 stop_gradient
 is drawn by comparing sums of probabilities, which a rounding tips; tests/ops/sort/test_categorical.c: categorical categorical_with
+has kinks at each pixel, which random positions hit; tests/ops/pooling/test_grid_sample.c: grid_sample
 has two results, of which one is an assignment; tests/ops/attention/test_attention_cached.c: attention_cached
 makes parameters for ops that have rows: linear conv1d conv1d_layer conv2d conv2d_layer conv2d_strided conv3d conv3d_layer
  conv_layer conv_transpose2d conv_transpose2d_layer bilinear linear_layer bilinear_layer embedding_bag multi_head_attention

@@ -88,6 +88,7 @@
     ROW(cumprod, weft_cumprod(ROWS, small(s, 1)))                                                            \
     ROW(bilinear_with, weft_bilinear_with(ROWS, ROWS, tensor(s, WEFT_F32, 3, 5, 4, 4, 0), NULL))             \
     ROW(attention_cached, attended_from_cache(s))                                                            \
+    ROW(grid_sample, weft_grid_sample(IMAGE, tensor(s, WEFT_F32, 4, 2, 3, 3, 2), NULL))                      \
     ROW(categorical_with, weft_categorical_with(ROWS, &(const weft_categorical_options[]){drawn_of(s)}[0]))  \
     ROW(carried_state, carried_state(s))                                                                     \
     ROW(squeeze, weft_squeeze(tensor(s, WEFT_F32, 3, 2, 1, 4, 0), whole(s, 1)))                              \

@@ -97,6 +97,7 @@ static weft_tensor *steps_from(
 /* Up to an end that only plans know. */
 static weft_tensor *symbolic_arange(
     weft_graph *graph, weft_dtype dtype, double start, int64_t end, double step) {
+    const bool of_batch = start == 0 && step == 1 && end < 0;
     if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype) || !is_whole(start) || !is_whole(step) ||
         step < 1)
@@ -105,27 +106,38 @@ static weft_tensor *symbolic_arange(
             "whole "
             "numbers, step at least 1, and the dtype one that computes",
             start, step, wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "no dtype");
+    if (of_batch) return steps_from(graph, dtype, start, step, end);
     const int64_t span = wi_position_add(graph, end, (int64_t)(start - step + 1), -1);
     return steps_from(graph, dtype, start, step, wi_dim_divide(graph, span, (int64_t)step));
+}
+
+/* Is `end` a multiple of WEFT_BATCH, of a range that numbers the rows of a batch? WEFT_BATCH is negative, so that no other range from 0
+ * in steps of 1 ends there. */
+static bool numbers_batch(double start, double end, double step) {
+    return start == 0 && step == 1 && end < 0 && is_whole(end);
 }
 
 static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
     if (!graph) return NULL;
     if (fabs(end) < 0x1p63 && wi_is_symbolic((int64_t)end))
         return symbolic_arange(graph, dtype, start, (int64_t)end, step);
-    const double count = ceil((end - start) / step);
+    const bool of_batch = numbers_batch(start, end, step);
+    const double count = of_batch ? -end : ceil((end - start) / step);
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: creates %s, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "arange: from %g to %g in steps of %g has no elements, or too many", start, end, step);
+            "arange: from %g to %g in steps of %g has no elements, or too many; only the range from 0 in "
+            "steps "
+            "of 1 may end at a multiple of WEFT_BATCH",
+            start, end, step);
     if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: from %g in steps of %g not all elements are whole numbers that fit into an i32", start,
             step);
-    return steps_from(graph, dtype, start, step, (int64_t)count);
+    return steps_from(graph, dtype, start, step, (int64_t)(of_batch ? end : count));
 }
 
 weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {

@@ -220,7 +220,8 @@ typedef struct class_loss {
     const char *op;
     weft_tensor *inputs[3]; /* x (with a batch axis), labels, weights */
     weft_class_loss_options options;
-    bool single; /* the caller's x has no batch axis */
+    bool single;      /* the caller's x has no batch axis */
+    bool takes_batch; /* the classes may be the rows of a batch */
 } class_loss;
 
 static bool read_options(weft_graph *graph, class_loss *loss, const weft_class_loss_options *given) {
@@ -254,9 +255,11 @@ static bool shapes_good(const class_loss *loss, bool dense) {
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     const bool fits =
         dense ? wi_shape_equal(&wanted, &labels->shape) : wi_loss_shapes_match(&wanted, &labels->shape);
-    if (x->shape.rank >= 1 && x->shape.dims[axis] >= 1 && fits) return true;
+    const bool has_classes =
+        x->shape.rank >= 1 && (x->shape.dims[axis] >= 1 || (loss->takes_batch && axis == 1));
+    if (has_classes && fits) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-        "%s: the predictions are %s and the labels %s: expected a fixed number of classes on axis 1 of the "
+        "%s: the predictions are %s and the labels %s: expected a number of classes on axis 1 of the "
         "predictions (or on their only axis), and labels of that shape without the axis of classes",
         loss->op, wi_shape_print(x->graph, &x->shape, text_a),
         wi_shape_print(labels->graph, &labels->shape, text_b));
@@ -324,17 +327,34 @@ static weft_tensor *refuse(const class_loss *loss, const char *what) {
         loss->inputs[0]->graph, WEFT_ERROR_ARGUMENT, "%s: does not support %s", loss->op, what);
 }
 
+/* If the classes are the rows of a batch, as in contrastive losses, labels choose their losses by a gather, which checks labels at run time:
+ * wi_label knows only classes whose number is fixed. */
+static weft_tensor *finish_over_batch(class_loss *loss, weft_tensor *log_probabilities) {
+    if (loss->options.ignore || loss->inputs[2] || loss->options.label_smoothing > 0)
+        return refuse(loss,
+            "ignored labels, class weights or label_smoothing if the number of classes depends on the batch");
+    if (!log_probabilities) return NULL;
+    wi_shape shape = log_probabilities->shape;
+    shape.dims[1] = 1;
+    weft_tensor *labels = weft_reshape_shape(loss->inputs[1], shape.rank, shape.dims);
+    return wi_loss_reduce(
+        weft_neg(weft_gather(log_probabilities, 1, labels)), 1, loss->options.reduction, NULL);
+}
+
 /* ---- the functions ---- */
 
 static weft_tensor *build_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
-    class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
+    class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}, .takes_batch = true};
     if (!begin(&loss, options, true) || !wi_takes_logits(loss.op, loss.inputs[0])) return NULL;
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore)
         return refuse(&loss, "an ignored label if the targets are probabilities");
-    if (loss.options.label_smoothing > 0 && wi_axis_is_symbolic(loss.inputs[0], 1))
+    if (loss.options.label_smoothing > 0 &&
+        (wi_axis_is_symbolic(loss.inputs[0], 1) || loss.inputs[0]->shape.dims[1] < 0))
         return refuse(&loss, "label_smoothing if the number of classes depends on a size that plans choose");
+    if (loss.inputs[0]->shape.dims[1] < 0 && !dense)
+        return finish_over_batch(&loss, weft_log_softmax(loss.inputs[0], 1));
     const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }
@@ -350,9 +370,10 @@ weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels) {
 
 static weft_tensor *build_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options) {
-    class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}};
+    class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}, .takes_batch = true};
     if (!begin(&loss, options, false) || !wi_takes_log_probabilities(loss.op, loss.inputs[0])) return NULL;
     if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
+    if (loss.inputs[0]->shape.dims[1] < 0) return finish_over_batch(&loss, loss.inputs[0]);
     return finish(&loss, &wi_op_nll, (wi_class_loss_attributes){0}, true);
 }
 

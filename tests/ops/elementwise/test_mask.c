@@ -106,8 +106,10 @@ static weft_tensor *build_arange(const op_case *c, weft_graph *graph, weft_tenso
 }
 static f64_array *reference_arange(const op_case *c, const f64_array *const *inputs) {
     const double divisor = c->keep ? 8 : 1;
+    const bool of_batch = c->end < c->start && c->list[0] > 0;
+    const int64_t end = of_batch ? inputs[0]->dims[inputs[0]->rank - 1] : c->end;
     f64_array *const y =
-        f64_arange((double)c->start / divisor, (double)c->end / divisor, (double)c->list[0] / divisor);
+        f64_arange((double)c->start / divisor, (double)end / divisor, (double)c->list[0] / divisor);
     return inputs[0] ? f64_mul(inputs[0], y) : y;
 }
 static const op_case arange_cases[] = {
@@ -117,6 +119,8 @@ static const op_case arange_cases[] = {
     CASE("backwards", arange, .axis = WEFT_I32, .start = 5, .end = -40, LIST(-2), .no_gradient = true),
     CASE("one", arange, .axis = WEFT_I32, .start = 3, .end = 4, LIST(7), .no_gradient = true),
     CASE("times x", arange, INPUTS(X(WEFT_BATCH, 6)), .axis = WEFT_F32, .start = 2, .end = 14, LIST(2)),
+    CASE("rows", arange, INPUTS(X(3, 2 * WEFT_BATCH)), .axis = WEFT_F32, .start = 0, .end = 2 * WEFT_BATCH,
+        LIST(1)),
 };
 
 static weft_tensor *build_full(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {

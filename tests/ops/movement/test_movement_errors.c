@@ -102,6 +102,7 @@ static things make_things(void) {
     ROW(arange_empty, weft_arange(t.graph, WEFT_F32, 3, 3, 1), ARGUMENT, "arange", "3")                      \
     ROW(arange_step, weft_arange(t.graph, WEFT_F32, 0, 3, 0), ARGUMENT, "arange", "0")                       \
     ROW(arange_way, weft_arange(t.graph, WEFT_F32, 0, 3, -1), ARGUMENT, "arange", "-1")                      \
+    ROW(arange_batch, weft_arange(t.graph, WEFT_F32, 1, WEFT_BATCH, 1), ARGUMENT, "arange", "WEFT_BATCH")    \
     ROW(arange_nan, weft_arange(t.graph, WEFT_F32, 0, NAN, 1), ARGUMENT, "arange")                           \
     ROW(arange_whole, weft_arange(t.graph, WEFT_I32, 0.5, 3, 1), ARGUMENT, "arange", "0.5", "whole")         \
     ROW(arange_dtype, weft_arange(t.graph, WEFT_U8, 0, 3, 1), DTYPE, "arange", "u8")                         \
