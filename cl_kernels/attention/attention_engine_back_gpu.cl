@@ -2,11 +2,9 @@
  * own, because the gradient has other tiles for the same width of a head, and a program includes whole files. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  attention_##suffix
-#define WEFT_DROP          0
-#define WEFT_FORMAT_A      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) attention_##suffix
+#define WEFT_DROP         0
+#include "alone.clh"
 #endif
 
 #include "attention_engine_gpu.clh"
@@ -134,10 +132,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
 }
 
 #undef WEFT_HEAD_FETCH_OTHERS
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_DROP
-#undef WEFT_NAME
-#endif

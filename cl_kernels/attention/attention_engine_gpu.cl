@@ -22,11 +22,9 @@
  * one number, so that loops that would take long to compile unrolled can stay loops, and every index of an array is a constant. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  attention_##suffix
-#define WEFT_DROP          0
-#define WEFT_FORMAT_A      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) attention_##suffix
+#define WEFT_DROP         0
+#include "alone.clh"
 #endif
 
 #include "attention_engine_gpu.clh"
@@ -144,11 +142,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
                             y[r * y_row + block * WEFT_ENGINE_WIDTH + c] =
                                 WEFT_HEAD_OF(sums[block], e) * factors_at[r];)
 }
-
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_DROP
-#undef WEFT_NAME
-#endif

@@ -47,17 +47,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#if WEFT_LANES == 4
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    weft_store_f32(acc, c, (batch)*c_batch + (row)*c_row + (column))
-#else
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#endif
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
 #ifndef WEFT_DEPTHWISE_STRIDE
 #define WEFT_DEPTHWISE_STRIDE 1
 #endif
@@ -69,6 +59,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #define WEFT_DEPTHWISE_DILATION 1
 #define WEFT_DEPTHWISE_ORIGIN   (-2)
 #define WEFT_DEPTHWISE_WIDE     8
+#include "alone.clh"
 #endif
 
 #include "conv_depthwise_gpu.clh"
@@ -204,19 +195,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
 #undef WEFT_DEPTHWISE_INNER
 #undef WEFT_DEPTHWISE_OUTER
 #undef WEFT_DEPTHWISE_STORE
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#undef WEFT_DEPTHWISE_STRIDE
-#undef WEFT_DEPTHWISE_TRANSPOSED
-#undef WEFT_DEPTHWISE_PLACES
-#undef WEFT_DEPTHWISE_TAPS
-#undef WEFT_DEPTHWISE_DILATION
-#undef WEFT_DEPTHWISE_ORIGIN
-#undef WEFT_DEPTHWISE_WIDE
-#endif

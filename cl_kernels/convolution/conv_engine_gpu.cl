@@ -62,14 +62,9 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
-#define WEFT_FORMAT_A      bf16
-#define WEFT_FORMAT_B      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
+#define WEFT_FORMAT_A     bf16
+#include "alone.clh"
 #endif
 
 /* Each item computes the position in the result of one row of the tile. */
@@ -138,13 +133,3 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
         sums, WF, WEFT_LANES, const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
             WEFT_STORE(result, place.x, place.y, group * filters + left + q, WEFT_LANES);)
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -98,12 +98,8 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
+#include "alone.clh"
 #endif
 
 #include "splits_gpu.clh"
@@ -242,11 +238,3 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE_ROW
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

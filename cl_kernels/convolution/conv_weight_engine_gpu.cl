@@ -60,11 +60,10 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  conv_weight_##suffix
-#define WEFT_FORMAT_A      bf16
-#define WEFT_FORMAT_B      bf16
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_CONV_WEIGHT_ALONE
+#define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     bf16
+#define WEFT_FORMAT_B     bf16
+#include "alone.clh"
 #endif
 
 WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
@@ -137,11 +136,3 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
 }
 
 #include "conv_weight_combine_gpu.clh"
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

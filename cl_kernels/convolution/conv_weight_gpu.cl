@@ -130,9 +130,7 @@ typedef struct weft_conv_weight_walk {
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
 
 #if WEFT_GEMM_STAGES && !(WEFT_OF_A(WEFT_PLAIN_) && WEFT_OF_B(WEFT_PLAIN_))
@@ -234,10 +232,3 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
 }
 
 #include "conv_weight_combine_gpu.clh"
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

@@ -59,12 +59,8 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_winograd_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_winograd_##suffix
+#include "alone.clh"
 #endif
 
 /* Work-item: a channel and a column of a group's panels. */
@@ -213,12 +209,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_N
         }
     }
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -25,17 +25,13 @@
  * WEFT_PASS chooses the kernel, -1 compiles all. WEFT_POOL_ADAPTIVE is 1 if strides may be 0. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) pool_##suffix
-#define WEFT_PASS         (-1)
+#define WEFT_NAME(suffix)  pool_##suffix
+#define WEFT_PASS          (-1)
+#define WEFT_POOL_ADAPTIVE 1
 #ifndef WEFT_INDEX
 #define WEFT_INDEX long
 #endif
-#define WEFT_POOL_ADAPTIVE 1
-#define WEFT_FORMAT_A      f32
-#define WEFT_FORMAT_B      f32
-#define WEFT_FORMAT_C      f32
-#define WEFT_FORMAT_RESULT f32
-#define WEFT_POOL_ALONE
+#include "alone.clh"
 #endif
 
 #ifndef WEFT_POOL_CL
@@ -303,14 +299,3 @@ __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_P
 #undef WEFT_DEFINE_POOL
 #undef WEFT_POOL_TAP
 #undef WEFT_POOL_SUMS
-#ifdef WEFT_POOL_ALONE
-#undef WEFT_POOL_ALONE
-#undef WEFT_NAME
-#undef WEFT_PASS
-#undef WEFT_INDEX
-#undef WEFT_POOL_ADAPTIVE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_FORMAT_C
-#undef WEFT_FORMAT_RESULT
-#endif

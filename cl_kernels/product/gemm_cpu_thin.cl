@@ -88,14 +88,8 @@ static inline float weft_thin_total(float16 v) {
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_SUM                 float
-#define WEFT_SUMS                WF
-#define WEFT_THIN_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
@@ -240,14 +234,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a, long a_offset, W
 #ifdef WEFT_THIN_ANY_LAYOUT
 #undef WEFT_THIN_ANY_LAYOUT
 #undef WEFT_THIN_ROWS
-#endif
-#ifdef WEFT_THIN_ALONE
-#undef WEFT_THIN_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

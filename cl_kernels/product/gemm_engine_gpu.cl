@@ -25,14 +25,10 @@
  * WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
-#define WEFT_FORMAT_A      bf16
-#define WEFT_FORMAT_B      bf16
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_FORMAT_A     bf16
+#define WEFT_FORMAT_B     bf16
+#include "alone.clh"
 #endif
 
 #include "gemm_engine_gpu.clh"
@@ -59,13 +55,3 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(blocks)(WEFT_GEMM_ENGINE_PARAMETE
     }
     WEFT_GEMM_ENGINE_STORE
 }
-
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

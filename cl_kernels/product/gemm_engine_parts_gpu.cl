@@ -26,13 +26,8 @@
  * The macros that the plan defines before each copy are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 #include "gemm_engine_gpu.clh"
@@ -208,12 +203,3 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(parts)(WEFT_GEMM_ENGINE_PARAMETER
     }
     WEFT_GEMM_ENGINE_STORE
 }
-
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

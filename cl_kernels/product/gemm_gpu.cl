@@ -34,14 +34,8 @@
  * each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_SUM                 float
-#define WEFT_SUMS                WF
-#define WEFT_GEMM_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 #include "splits_gpu.clh"
@@ -287,13 +281,3 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #undef WEFT_GEMM_PUT_REST_OF
 #undef WEFT_GEMM_PUT_REST
 #undef WEFT_GEMM_COPY_NEXT
-#ifdef WEFT_GEMM_ALONE
-#undef WEFT_GEMM_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif
