@@ -2,11 +2,9 @@
  * own, because the gradient has other tiles for the same width of a head, and a program includes whole files. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  attention_##suffix
-#define WEFT_DROP          0
-#define WEFT_FORMAT_A      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) attention_##suffix
+#define WEFT_DROP         0
+#include "alone.clh"
 #endif
 
 #include "attention_engine_gpu.clh"
@@ -43,15 +41,17 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
     float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
     float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *rows,
     __local const float2 *others, int part, float scale, uint bits, float kept) {
-    WEFT_HEAD_EVERY_SCORE(
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) {
+        const int r = WEFT_HEAD_ROW(e), c = WEFT_HEAD_COLUMN(e);
         const float2 line = rows[r] + others[c];
-        const float weight = native_exp2(WEFT_HEAD_OF(scores, e) - line.x);
+        const float weight = native_exp2(WEFT_ENGINE_SUM(scores, e) - line.x);
         const float factor = WEFT_HEAD_FACTOR(bits, e);
         const float change = part == WEFT_ATTENTION_DV
                                  ? weight * factor
-                                 : weight * ((WEFT_HEAD_OF(products, e) * factor - line.y) * scale);
+                                 : weight * ((WEFT_ENGINE_SUM(products, e) * factor - line.y) * scale);
         weights[r * (8 * WEFT_ENGINE_PITCH) + c] =
-            (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);)
+            (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);
+    }
 }
 
 /* Reads a block of the kernel's operand others_1 (if `second`) or others_2 (otherwise), from row `other` on, into the registers `next`. */
@@ -64,11 +64,12 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
 /* Computes one gradient, `part`: see WEFT_ATTENTION_BACKWARD_PARAMETERS. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
-    WEFT_HEAD_ROWS(rows, 2)
+    WEFT_HEAD_ROWS(rows, 2);
     __local uint4 others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)], weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
     __local float2 row_lines[WEFT_ENGINE_HEIGHT], other_lines[WEFT_ENGINE_WIDTH];
     WEFT_ENGINE_SHARED(shared)
-    WEFT_HEAD_PLACE
+    const uint item = (uint)get_local_id(0);
+    const weft_head_place at = WEFT_NAME(head_place)(item);
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
     const int turned = part != WEFT_ATTENTION_DQ, row_count = turned ? keys : queries;
     const int other_count = turned ? queries : keys;
@@ -85,10 +86,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_HEAD_LOAD(rows, 0, rows_2, row_count - first, dv_width, (int)rows_2_row, (int)rows_2_column)
-    WEFT_HEAD_LOAD(rows, 1, rows_1, row_count - first, d_width, (int)rows_1_row, (int)rows_1_column)
-    WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
-    WEFT_ENGINE_CLEAR(scores)
+    WEFT_NAME(load_rows)
+    (rows, 0, weights, rows_2, row_count - first, dv_width, (int)rows_2_row, (int)rows_2_column, at);
+    WEFT_NAME(load_rows)
+    (rows, 1, weights, rows_1, row_count - first, d_width, (int)rows_1_row, (int)rows_1_column, at);
+    WEFT_UNROLL_REGISTERS for (int of = 0; of < WEFT_HEAD_PARTS; ++of) WEFT_NAME(clear)(sums[of]);
+    WEFT_NAME(clear)(scores);
     WEFT_NAME(first_lines)(row_lines, other_lines, y, inner, first, queries, turned, item);
     const int second_first = part == WEFT_ATTENTION_DV; /* dv needs no product of dy and v */
     const int begin = causal && turned ? first : 0;
@@ -99,12 +102,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_ENGINE_WIDTH, first, other, turned, causal);
         weft_head_lines(other_lines, y, inner, other, queries, turned ? WEFT_ENGINE_WIDTH : 0, item);
         WEFT_HEAD_PRODUCTS(second, second_first) {
-            WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_HEAD_OF(products, e) =
-                WEFT_HEAD_OF(scores, e);
-            WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH, WEFT_HEAD_CHUNKS)
+            WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_ENGINE_SUM(products, e) =
+                WEFT_ENGINE_SUM(scores, e);
+            WEFT_NAME(put_others)(others, next, item);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!second) WEFT_HEAD_FETCH_OTHERS(1, other, item)
-            WEFT_HEAD_SCORE(scores, rows, second, others)
+            WEFT_NAME(score)(scores, rows, second, others, at, shared);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         /* The pairs are read only now, because a product needs the registers. Each pair is rounded as soon as it is read. */
@@ -112,32 +115,25 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         WEFT_NAME(fetch_pairs)
         (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,
             (int)summed_column, item);
-        WEFT_HEAD_PUT_PAIRS(others, pairs)
+        WEFT_NAME(put_pairs)(others, pairs, item);
         WEFT_NAME(apply_mask)
-        (scores, scale, first + row, other + column, turned, whole, queries, keys, causal, mask_kind, mask,
-            mask_row, mask_column);
+        (scores, scale, first + at.row, other + at.column, turned, whole, queries, keys, causal, mask_kind,
+            mask, mask_row, mask_column);
         WEFT_HEAD_KEPT(bits, WEFT_HEAD_SCORES,
-            turned ? other + column + WEFT_HEAD_COLUMN(e) : first + row + WEFT_HEAD_ROW(e),
-            turned ? first + row + WEFT_HEAD_ROW(e) : other + column + WEFT_HEAD_COLUMN(e))
+            turned ? other + at.column + WEFT_HEAD_COLUMN(e) : first + at.row + WEFT_HEAD_ROW(e),
+            turned ? first + at.row + WEFT_HEAD_ROW(e) : other + at.column + WEFT_HEAD_COLUMN(e))
         WEFT_NAME(weigh_others)
-        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products,
-            row_lines + row, other_lines + column, part, scale, bits, WEFT_HEAD_ENLARGED);
+        ((__local ushort *)weights + at.row * (8 * WEFT_ENGINE_PITCH) + at.column, scores, products,
+            row_lines + at.row, other_lines + at.column, part, scale, bits, WEFT_HEAD_ENLARGED);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (other + WEFT_ENGINE_WIDTH < end)
             WEFT_HEAD_FETCH_OTHERS(second_first, other + WEFT_ENGINE_WIDTH, item)
-        WEFT_HEAD_SUM_UP(sums, weights, others)
+        WEFT_NAME(sum_up)(sums, weights, others, at, shared);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    to += to_offset + to_at + a * to_0 + b * to_1 + (first + row) * to_row + column;
-    WEFT_HEAD_EVERY_SUM(if (r < row_count - first - row && block * WEFT_ENGINE_WIDTH + c < to_width - column)
-                            to[r * to_row + block * WEFT_ENGINE_WIDTH + c] = WEFT_HEAD_OF(sums[block], e);)
+    to += to_offset + to_at + a * to_0 + b * to_1 + (first + at.row) * to_row + at.column;
+    WEFT_NAME(store_sums)
+    (to, to_row, row_count - first - at.row, to_width - at.column, sums, (__local const float *)row_lines, 0);
 }
 
 #undef WEFT_HEAD_FETCH_OTHERS
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_DROP
-#undef WEFT_NAME
-#endif

@@ -22,11 +22,9 @@
  * one number, so that loops that would take long to compile unrolled can stay loops, and every index of an array is a constant. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  attention_##suffix
-#define WEFT_DROP          0
-#define WEFT_FORMAT_A      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) attention_##suffix
+#define WEFT_DROP         0
+#include "alone.clh"
 #endif
 
 #include "attention_engine_gpu.clh"
@@ -38,10 +36,19 @@ typedef struct weft_head_row {
     float top, total;
 } weft_head_row;
 
-#define WEFT_HEAD_FACTORS(bits, e)                                                                           \
-    ((float4)(WEFT_HEAD_FACTOR(bits, e), WEFT_HEAD_FACTOR(bits, (e) + 1), WEFT_HEAD_FACTOR(bits, (e) + 2),   \
-        WEFT_HEAD_FACTOR(bits, (e) + 3)))
+/* Stores the logarithm of a row's sum, and the part of it that its rounding lost, `apart` numbers further on. */
+static inline void weft_head_store_log(__global float *to, long apart, float top, float total) {
+    const float log_sum = total == 0.0f ? INFINITY : top + log2(total);
+    to[0] = log_sum;
+    to[apart] = weft_attention_lost(log_sum, top, total);
+}
 #endif
+
+/* The factors of the weights of four bits of `bits`, from bit e on. */
+static inline float4 WEFT_NAME(factors)(uint bits, int e, float kept) {
+    return (float4)(WEFT_HEAD_FACTOR(bits, e), WEFT_HEAD_FACTOR(bits, e + 1), WEFT_HEAD_FACTOR(bits, e + 2),
+        WEFT_HEAD_FACTOR(bits, e + 3));
+}
 
 /* Computes the weights of an item's range of a row of scores, relative to the row's maximum so far, stores them in the tile, and adds their
  * sum to the item's total. bits, kept: see WEFT_HEAD_KEPT. Returns the factor by which earlier sums must be multiplied. */
@@ -60,7 +67,7 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
         const float4 x = native_exp2(scores[2 * at] - base), y = native_exp2(scores[2 * at + 1] - base);
         total += x + y;
         weights[at] = WEFT_JOIN(weft_engine_words_, WEFT_ENGINE_FORMAT)(
-            x * WEFT_HEAD_FACTORS(bits, i), y * WEFT_HEAD_FACTORS(bits, i + 4));
+            x * WEFT_NAME(factors)(bits, i, kept), y * WEFT_NAME(factors)(bits, i + 4, kept));
     }
     own->top = top;
     own->total = own->total * factor + (total.x + total.y + (total.z + total.w));
@@ -69,16 +76,17 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
 
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
-    WEFT_HEAD_ROWS(rows, 1)
+    WEFT_HEAD_ROWS(rows, 1);
     __local uint4 others[WEFT_HEAD_FORWARD_OTHERS], weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
     WEFT_HEAD_SCORE_TILE(tile, others)
     __local float factors[WEFT_ENGINE_GROUP];
     WEFT_ENGINE_SHARED(shared)
-    WEFT_HEAD_PLACE
-    __local float *const scores_at = (__local float *)tile + row * (4 * WEFT_HEAD_PITCH) + column,
-                         *const factors_at = factors + row;
-    const int own_row = (int)(item % WEFT_ENGINE_HEIGHT), own_part = (int)(item / WEFT_ENGINE_HEIGHT);
-    const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
+    const uint item = (uint)get_local_id(0);
+    const weft_head_place at = WEFT_NAME(head_place)(item);
+    __local float *const scores_at = (__local float *)tile + at.row * (4 * WEFT_HEAD_PITCH) + at.column,
+                         *const factors_at = factors + at.row;
+    const int own_row = (int)(item % WEFT_ENGINE_HEIGHT), own_part = (int)(item / WEFT_ENGINE_HEIGHT),
+              n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1 + first * q_row;
     k += k_offset + a * k_0 + b * k_1;
@@ -87,40 +95,44 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)], pairs[WEFT_HEAD_QUADS];
     float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_HEAD_LOAD(rows, 0, q, queries - first, d_width, (int)q_row, (int)q_column)
+    WEFT_NAME(load_rows)(rows, 0, weights, q, queries - first, d_width, (int)q_row, (int)q_column, at);
     weft_head_row own = {-INFINITY, 0.0f};
-    WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
+    WEFT_UNROLL_REGISTERS for (int part = 0; part < WEFT_HEAD_PARTS; ++part) WEFT_NAME(clear)(sums[part]);
     const int end = causal ? min(keys, first + WEFT_ENGINE_HEIGHT) : keys;
     WEFT_NAME(fetch_others)(next, k, keys, d_width, (int)k_row, (int)k_column, item);
     for (int key = 0; key < end; key += WEFT_ENGINE_WIDTH) {
         const int whole = weft_head_whole(
             queries - first, keys - key, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_WIDTH, first, key, 0, causal);
-        WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH, WEFT_HEAD_CHUNKS)
+        WEFT_NAME(put_others)(others, next, item);
         barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_NAME(fetch_pairs)
         (pairs, v + key * v_row, keys - key, dv_width, (int)v_row, (int)v_column, item);
-        WEFT_HEAD_SCORE(scores, rows, 0, others)
+        WEFT_NAME(score)(scores, rows, 0, others, at, shared);
         WEFT_NAME(apply_mask)
-        (scores, scale, first + row, key + column, 0, whole, queries, keys, causal, mask_kind, mask, mask_row,
-            mask_column);
+        (scores, scale, first + at.row, key + at.column, 0, whole, queries, keys, causal, mask_kind, mask,
+            mask_row, mask_column);
         if (WEFT_HEAD_HELD) barrier(CLK_LOCAL_MEM_FENCE);
-        WEFT_HEAD_EVERY_SCORE(scores_at[r * (4 * WEFT_HEAD_PITCH) + c] = WEFT_HEAD_OF(scores, e);)
+        WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e)
+            scores_at[WEFT_HEAD_ROW(e) * (4 * WEFT_HEAD_PITCH) + WEFT_HEAD_COLUMN(e)] =
+                WEFT_ENGINE_SUM(scores, e);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (!WEFT_HEAD_HELD) WEFT_HEAD_PUT_PAIRS(others, pairs)
+        if (!WEFT_HEAD_HELD) WEFT_NAME(put_pairs)(others, pairs, item);
         WEFT_HEAD_KEPT(bits, WEFT_HEAD_OWN, first + own_row, key + own_part * WEFT_HEAD_OWN + e)
         const float factor = WEFT_NAME(weigh)(&own, tile + own_row * WEFT_HEAD_PITCH,
             weights + own_row * WEFT_ENGINE_PITCH, own_part, bits, WEFT_HEAD_ENLARGED);
         if (own_part == 0) factors[own_row] = factor;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (WEFT_HEAD_HELD) {
-            WEFT_HEAD_PUT_PAIRS(others, pairs)
+            WEFT_NAME(put_pairs)(others, pairs, item);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         if (key + WEFT_ENGINE_WIDTH < end) WEFT_NAME(fetch_others)
         (next, k + (key + WEFT_ENGINE_WIDTH) * k_row, keys - key - WEFT_ENGINE_WIDTH, d_width, (int)k_row,
             (int)k_column, item);
-        WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) *= factors_at[r];)
-        WEFT_HEAD_SUM_UP(sums, weights, others)
+        WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_PARTS * WEFT_HEAD_SCORES; ++e)
+            WEFT_ENGINE_SUM(sums[e / WEFT_HEAD_SCORES], e % WEFT_HEAD_SCORES) *=
+            factors_at[WEFT_HEAD_ROW(e % WEFT_HEAD_SCORES)];
+        WEFT_NAME(sum_up)(sums, weights, others, at, shared);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     factors[item] = own.total;
@@ -131,24 +143,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     y += y_offset;
     if (own_part == 0) {
         factors[own_row] = total == 0.0f ? unseen : 1.0f / total;
-        const float log_sum = total == 0.0f ? INFINITY : own.top + log2(total);
-        if (first + own_row < queries) {
-            y[lse + (long)n * queries + first + own_row] = log_sum;
-            y[lse + (long)(n + get_global_size(1)) * queries + first + own_row] =
-                weft_attention_lost(log_sum, own.top, total);
-        }
+        if (first + own_row < queries)
+            weft_head_store_log(y + lse + (long)n * queries + first + own_row,
+                (long)get_global_size(1) * queries, own.top, total);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    y += a * y_0 + b * y_1 + (first + row) * y_row + column;
-    WEFT_HEAD_EVERY_SUM(if (r < queries - first - row && block * WEFT_ENGINE_WIDTH + c < dv_width - column)
-                            y[r * y_row + block * WEFT_ENGINE_WIDTH + c] =
-                                WEFT_HEAD_OF(sums[block], e) * factors_at[r];)
+    y += a * y_0 + b * y_1 + (first + at.row) * y_row + at.column;
+    WEFT_NAME(store_sums)
+    (y, y_row, queries - first - at.row, dv_width - at.column, sums, factors_at, 1);
 }
-
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_DROP
-#undef WEFT_NAME
-#endif

@@ -108,25 +108,23 @@ static inline float weft_attention_number(__global const float *from, int at, in
     return there ? number : 0.0f;
 }
 
-/* COLUMN: the first column of a tile of 4 x 4. ROTATE: removes the first column, and appends `column` after the others. */
+/* The first column of a tile of 4 x 4. */
 #define WEFT_ATTENTION_COLUMN(tile) ((float4)((tile)[0].x, (tile)[1].x, (tile)[2].x, (tile)[3].x))
-#define WEFT_ATTENTION_ROTATE(tile, column)                                                                  \
-    {                                                                                                        \
-        (tile)[0] = (float4)((tile)[0].yzw, (column).x);                                                     \
-        (tile)[1] = (float4)((tile)[1].yzw, (column).y);                                                     \
-        (tile)[2] = (float4)((tile)[2].yzw, (column).z);                                                     \
-        (tile)[3] = (float4)((tile)[3].yzw, (column).w);                                                     \
-    }
+/* Removes the first column, and appends `column` after the others. */
+__attribute__((always_inline)) static inline void weft_attention_rotate(float4 *tile, float4 column) {
+    tile[0] = (float4)(tile[0].yzw, column.x);
+    tile[1] = (float4)(tile[1].yzw, column.y);
+    tile[2] = (float4)(tile[2].yzw, column.z);
+    tile[3] = (float4)(tile[3].yzw, column.w);
+}
 
-/* For four rows: adds the row's number times the vector v to the row's sum. */
-#define WEFT_ATTENTION_ADD(sum_0, sum_1, sum_2, sum_3, rows, v)                                              \
-    {                                                                                                        \
-        const float4 weft_rows = (rows);                                                                     \
-        sum_0 = WEFT_MULTIPLY_ADD(weft_rows.x, v, sum_0);                                                    \
-        sum_1 = WEFT_MULTIPLY_ADD(weft_rows.y, v, sum_1);                                                    \
-        sum_2 = WEFT_MULTIPLY_ADD(weft_rows.z, v, sum_2);                                                    \
-        sum_3 = WEFT_MULTIPLY_ADD(weft_rows.w, v, sum_3);                                                    \
-    }
+/* For four rows: adds the row's number times v to the row's sum. */
+__attribute__((always_inline)) static inline void weft_attention_add(float4 *sums, float4 rows, float4 v) {
+    sums[0] = WEFT_MULTIPLY_ADD(rows.x, v, sums[0]);
+    sums[1] = WEFT_MULTIPLY_ADD(rows.y, v, sums[1]);
+    sums[2] = WEFT_MULTIPLY_ADD(rows.z, v, sums[2]);
+    sums[3] = WEFT_MULTIPLY_ADD(rows.w, v, sums[3]);
+}
 #endif
 
 #ifndef WEFT_NAME
@@ -135,7 +133,6 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #define WEFT_ATTENTION_WIDTH 64
 #endif
 #endif
-
 /* The type of a lane's neighbouring columns. */
 #if WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES == 2
 #define WEFT_ATTENTION_VECTOR float2
@@ -193,8 +190,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scor
                 here && r + i * WEFT_ATTENTION_APART < others_left);
         WEFT_ROLLED for (int k = 0; k < end; k += 8) {
             WEFT_ATTENTION_EACH(i, 8)
-            WEFT_ATTENTION_ADD(scores[0], scores[1], scores[2], scores[3], u[i * WEFT_ATTENTION_PITCH],
-                v[i * WEFT_ATTENTION_OPITCH])
+            weft_attention_add(scores, u[i * WEFT_ATTENTION_PITCH], v[i * WEFT_ATTENTION_OPITCH]);
             u += 8 * WEFT_ATTENTION_PITCH;
             v += 8 * WEFT_ATTENTION_OPITCH;
         }
@@ -228,8 +224,12 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
         WEFT_ROLLED for (int k = 0; k < end; k += WEFT_ATTENTION_TOGETHER) {
             WEFT_ATTENTION_EACH(e, WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_VECTORS) {
                 const int i = e % WEFT_ATTENTION_VECTORS;
-                WEFT_ATTENTION_ADD(sums[0][i], sums[1][i], sums[2][i], sums[3][i],
-                    w[e / WEFT_ATTENTION_VECTORS * WEFT_ATTENTION_PITCH], v[WEFT_ATTENTION_LANES * e])
+                const float4 rows = w[e / WEFT_ATTENTION_VECTORS * WEFT_ATTENTION_PITCH];
+                const WEFT_ATTENTION_VECTOR vector = v[WEFT_ATTENTION_LANES * e];
+                sums[0][i] = WEFT_MULTIPLY_ADD(rows.x, vector, sums[0][i]);
+                sums[1][i] = WEFT_MULTIPLY_ADD(rows.y, vector, sums[1][i]);
+                sums[2][i] = WEFT_MULTIPLY_ADD(rows.z, vector, sums[2][i]);
+                sums[3][i] = WEFT_MULTIPLY_ADD(rows.w, vector, sums[3][i]);
             }
             v += WEFT_ATTENTION_LANES * WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_VECTORS;
             w += WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_PITCH;
@@ -316,7 +316,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
                 query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask,
                 &later + WEFT_ATTENTION_ZERO(c, keys));
-            WEFT_ATTENTION_ROTATE(scores, column)
+            weft_attention_rotate(scores, column);
             best = column > best ? column : best;
         }
         shared[lane * WEFT_ATTENTION_DOWN + down] = best;
@@ -330,7 +330,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         top = best;
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const float4 weight = exp2(WEFT_ATTENTION_COLUMN(scores) - base);
-            WEFT_ATTENTION_ROTATE(scores, weight)
+            weft_attention_rotate(scores, weight);
             total += weight;
             WEFT_FACTORS(factors, query, key + 4 * lane + c, 0)
             pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = weight * factors;
@@ -426,8 +426,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             WEFT_FACTORS(factors, i, j, turned)
             /* A separate variable: Intel's runtime 2026.2 computes a wrong value if it contracts this product with its use below. */
             const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factors;
-            WEFT_ATTENTION_ROTATE(scores, weight)
-            WEFT_ATTENTION_ROTATE(products, dropped)
+            weft_attention_rotate(scores, weight);
+            weft_attention_rotate(products, dropped);
             float4 change = weight * factors;
             if (part != WEFT_ATTENTION_DV) change = weight * ((dropped - inners) * scale);
             const int own = (int)get_local_id(0) + WEFT_ATTENTION_ZERO(c, keys);

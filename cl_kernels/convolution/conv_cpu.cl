@@ -110,12 +110,8 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(float16 *su
 #define WEFT_CONV_ANY_SHAPE
 #endif
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
+#include "alone.clh"
 #endif
 
 /* to[i] = from[i] for low <= i < high, and zero for other i < count. May write past the end of `to`, up to a whole vector; reads
@@ -242,12 +238,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
 #undef WEFT_CONV_TRANSPOSED
 #undef WEFT_CONV_PHASES
 #undef WEFT_CONV_JOINED
-#endif
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

@@ -113,12 +113,9 @@ static inline int weft_conv_amx_tap(
 #define WEFT_CONV_ANY_SHAPE
 #endif
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_amx_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            bf16
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_amx_##suffix
+#define WEFT_FORMAT_A     bf16
+#include "alone.clh"
 #endif
 
 #include "conv_cpu_amx_copy.clh"
@@ -256,12 +253,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
 #undef WEFT_CONV_TRANSPOSED
 #undef WEFT_CONV_PHASES
 #undef WEFT_CONV_JOINED
-#endif
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

@@ -117,12 +117,9 @@ typedef struct weft_conv_rows_made {
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_amx_rows_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            bf16
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_amx_rows_##suffix
+#define WEFT_FORMAT_A     bf16
+#include "alone.clh"
 #endif
 
 #include "conv_cpu_amx_copy.clh"
@@ -243,12 +240,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
 }
 
 #undef WEFT_CONV_ROWS_STORE
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -61,14 +61,10 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_DEPTHWISE_WIDTH     1
-#define WEFT_DEPTHWISE_FORMS     WEFT_GROUP_ALL_FORMS
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix)    conv_##suffix
+#define WEFT_DEPTHWISE_WIDTH 1
+#define WEFT_DEPTHWISE_FORMS WEFT_GROUP_ALL_FORMS
+#include "alone.clh"
 #endif
 
 /* The pixel at `from`, of which only `left` numbers may be read. */
@@ -232,14 +228,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
         }
     }
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_DEPTHWISE_WIDTH
-#undef WEFT_DEPTHWISE_FORMS
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -47,17 +47,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#if WEFT_LANES == 4
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    weft_store_f32(acc, c, (batch)*c_batch + (row)*c_row + (column))
-#else
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#endif
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
 #ifndef WEFT_DEPTHWISE_STRIDE
 #define WEFT_DEPTHWISE_STRIDE 1
 #endif
@@ -69,6 +59,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #define WEFT_DEPTHWISE_DILATION 1
 #define WEFT_DEPTHWISE_ORIGIN   (-2)
 #define WEFT_DEPTHWISE_WIDE     8
+#include "alone.clh"
 #endif
 
 #include "conv_depthwise_gpu.clh"
@@ -91,21 +82,23 @@ static weft_depthwise_axis weft_depthwise_taps(
 #define WEFT_DEPTHWISE_WALKS  (WEFT_DEPTHWISE_TRANSPOSED && WEFT_DEPTHWISE_PLACES == 1)
 #define WEFT_DEPTHWISE_STRIPS (WEFT_DEPTHWISE_GROUP / WEFT_DEPTHWISE_WIDE / WEFT_DEPTHWISE_ROWS)
 
-/* sum += the pixels of a row times `tap`, the weights of the taps. PIXEL(j) reads pixel j. */
-#define WEFT_DEPTHWISE_ADD(PIXEL)                                                                            \
-    WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) {                                            \
-        const WEFT_DEPTHWISE_VALUE pixel = PIXEL(j);                                                         \
-        WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) {                                          \
-            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) if (WEFT_DEPTHWISE_MEETS(j, r, t))   \
-                sum[r] = WEFT_MULTIPLY_ADD(pixel, tap[t], sum[r]);                                           \
-        }                                                                                                    \
+/* sum += the pixels of a row from i2 on times the weights of the taps. inside: all of these pixels are inside the image, which has `read2`
+ * pixels in a row. */
+__attribute__((always_inline)) static inline void WEFT_NAME(add_row)(WEFT_DEPTHWISE_VALUE *sum,
+    const WEFT_DEPTHWISE_VALUE *tap, WEFT_OPERANDS_A *x, WEFT_DEPTHWISE_OFFSET row,
+    WEFT_DEPTHWISE_OFFSET step2, int i2, int read2, const int inside) {
+    WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) {
+        const WEFT_DEPTHWISE_OFFSET at =
+            inside ? (WEFT_DEPTHWISE_OFFSET)(i2 + j) : WEFT_DEPTHWISE_NEAREST(i2 + j, read2);
+        const WEFT_DEPTHWISE_VALUE read = WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + at * step2);
+        const WEFT_DEPTHWISE_VALUE pixel = inside ? read : WEFT_DEPTHWISE_INSIDE(read, i2 + j, read2);
+        WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) {
+            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) {
+                if (WEFT_DEPTHWISE_MEETS(j, r, t)) sum[r] = WEFT_MULTIPLY_ADD(pixel, tap[t], sum[r]);
+            }
+        }
     }
-#define WEFT_DEPTHWISE_INNER(j)                                                                              \
-    WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + (WEFT_DEPTHWISE_OFFSET)(i2 + (j)) * step2)
-#define WEFT_DEPTHWISE_OUTER(j)                                                                              \
-    WEFT_DEPTHWISE_INSIDE(                                                                                   \
-        WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + WEFT_DEPTHWISE_NEAREST(i2 + (j), read2) * step2), i2 + (j),  \
-        read2)
+}
 
 #if WEFT_DEPTHWISE_LANES == 4 && WEFT_LANES == 1
 #define WEFT_DEPTHWISE_STORE(value, batch, row, column)                                                      \
@@ -179,11 +172,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
                 /* The condition is the same for all items of a group, except for the last taps of a row. */
                 const int first = i2 - across * advance2,
                           last = first + (WEFT_DEPTHWISE_STRIPS - 1) * advance2 + WEFT_DEPTHWISE_PIXELS - 1;
-                if (!WEFT_DEPTHWISE_WALKS && first >= 0 && last < read2) {
-                    WEFT_DEPTHWISE_ADD(WEFT_DEPTHWISE_INNER)
-                } else {
-                    WEFT_DEPTHWISE_ADD(WEFT_DEPTHWISE_OUTER)
-                }
+                if (!WEFT_DEPTHWISE_WALKS && first >= 0 && last < read2)
+                    WEFT_NAME(add_row)(sum, tap, x, row, step2, i2, read2, 1);
+                else
+                    WEFT_NAME(add_row)(sum, tap, x, row, step2, i2, read2, 0);
             }
         }
     }
@@ -200,23 +192,4 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
 #undef WEFT_DEPTHWISE_PIXELS
 #undef WEFT_DEPTHWISE_WALKS
 #undef WEFT_DEPTHWISE_STRIPS
-#undef WEFT_DEPTHWISE_ADD
-#undef WEFT_DEPTHWISE_INNER
-#undef WEFT_DEPTHWISE_OUTER
 #undef WEFT_DEPTHWISE_STORE
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#undef WEFT_DEPTHWISE_STRIDE
-#undef WEFT_DEPTHWISE_TRANSPOSED
-#undef WEFT_DEPTHWISE_PLACES
-#undef WEFT_DEPTHWISE_TAPS
-#undef WEFT_DEPTHWISE_DILATION
-#undef WEFT_DEPTHWISE_ORIGIN
-#undef WEFT_DEPTHWISE_WIDE
-#endif

@@ -40,72 +40,14 @@
 #define WEFT_CONV_GPU_B     WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)
 #define WEFT_CONV_GPU_BLOCK (WEFT_CONV_GPU_B + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
 
-/* READ loads an item's quads of the current block of A and B into registers; PUT stores them to local memory. */
-#define WEFT_CONV_GPU_READ                                                                                   \
-    {                                                                                                        \
-        a_quads[0] = WEFT_OF_A(WEFT_QUAD_)((WEFT_OPERANDS_A *)(pixel + channel));                            \
-        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
-        b_quads[weft_j] = *(__global const float4 *)((__global const char *)panels + b_at[weft_j]);          \
-    }
-#define WEFT_CONV_GPU_PUT(block)                                                                             \
-    WEFT_GEMM_PUT(block, a_quads, A, 1)                                                                      \
-    WEFT_GEMM_PUT((block) + WEFT_CONV_GPU_B, b_quads, B, 0)
-
-/* Advances to the next block: the item's channel, at the end of the channels its tap and pixel, and its offsets in the panels. */
-#define WEFT_CONV_GPU_NEXT                                                                                   \
-    {                                                                                                        \
-        channel += channel_step;                                                                             \
-        const int weft_at_end = channel >= channel_end;                                                      \
-        channel = min(channel, channel - channel_end);                                                       \
-        if (weft_at_end) {                                                                                   \
-            tap += tap_step;                                                                                 \
-            WEFT_CONV_GPU_PIXEL(pixel, WEFT_CONV_GPU_ENTRY(tap), first, window)                              \
-        }                                                                                                    \
-        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
-        b_at[weft_j] += panel_step;                                                                          \
-    }
-
-/* The loop with asynchronous copies. STAGES - 1 blocks are in flight before the first is multiplied, and as many are copied
- * after the last one, which nothing uses. An item waits for its own copies; the barrier after the wait waits for the copies of
- * all items, and until no item reads the block that the next copies overwrite. */
-#define WEFT_CONV_GPU_COPY(slot)                                                                             \
-    WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK, pixel + channel, none, 1, A, 1)                      \
-    WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK + WEFT_CONV_GPU_B, panels, b_at, 1, B, 0)             \
-    WEFT_ASYNC_COMMIT;
-#define WEFT_CONV_GPU_BLOCKS_BY_COPIES                                                                       \
-    const uint none[1] = {0};                                                                                \
-    int now = 0, last = WEFT_GEMM_STAGES - 1; /* the current block, and the next one to overwrite */         \
-    WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES *(4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))                              \
-    WEFT_CONV_GPU_COPY(0)                                                                                    \
-    WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {                       \
-        WEFT_CONV_GPU_NEXT                                                                                   \
-        WEFT_CONV_GPU_COPY(ahead)                                                                            \
-    }                                                                                                        \
-    for (; rest != 0; --rest) {                                                                              \
-        WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
-        WEFT_CONV_GPU_NEXT                                                                                   \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-        WEFT_CONV_GPU_COPY(last)                                                                             \
-        block = blocks + now * WEFT_CONV_GPU_BLOCK;                                                          \
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,      \
-            WEFT_GEMM_STEP + WEFT_GEMM_ZERO)                                                                 \
-        last = now;                                                                                          \
-        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
-    }                                                                                                        \
-    WEFT_ASYNC_WAIT(0);                                                                                      \
-    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written local memory that is read next */
-
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_##suffix
+#include "alone.clh"
 #endif
 
+#include "gemm_tile_gpu.clh"
 #include "splits_gpu.clh"
 
 #if WEFT_GEMM_STAGES && !WEFT_OF_A(WEFT_PLAIN_)
@@ -115,7 +57,10 @@ WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == 
 /* The pitch of the channels, a multiple of 4, either divides a block of 8 steps or is larger than the block. */
 WEFT_REQUIRE(WEFT_NAME(steps_are_few), WEFT_GEMM_STEP == 8);
 
-WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_), WEFT_OF_A(WEFT_PUT_))
+#define WEFT_STAGE       WEFT_NAME(stage)
+#define WEFT_STAGE_OF    WEFT_OF_A
+#define WEFT_STAGE_ITEMS WEFT_CONV_GPU_PACKED
+#include "conv_stage_gpu.clh"
 
 #define WEFT_CONV_PANEL                     float
 #define WEFT_CONV_PANEL_STEP                WEFT_GEMM_STEP
@@ -135,30 +80,127 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_ENTRY(tap) (tap)
 #endif
 
+/* The address of the pixel of the tap whose entry is at `entry`, in the window that begins at index `first` and address `window`. Channels
+ * are counted in bytes, so that an address is the sum of a base that all items share and 32 bits of the item. */
+static inline __global const char *WEFT_NAME(find_pixel)(
+    __global const char *entry, int3 first, WEFT_OPERANDS_A *window, int3 read, __global const int *none) {
+    const int4 reach = *(__global const int4 *)entry;
+    const int3 at = first + reach.xyz;
+    const int inside = WEFT_CONV_GPU_INSIDE(at, read);
+    const uint2 there = as_uint2((ulong)(window + reach.w)), other = as_uint2((ulong)none);
+    return WEFT_CONV_GPU_SELECT(inside, there, other);
+}
+
+/* An item's place in the image and in the panels: its channel, in bytes; its tap, and the tap's pixel in the item's window; and its quads of
+ * the panels, in bytes. */
+typedef struct WEFT_NAME(walk) {
+    uint channel;
+    WEFT_CONV_GPU_TAP tap;
+    __global const char *pixel;
+    uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+} WEFT_NAME(walk);
+
+/* What the walks of all items have in common: the steps of channels, taps and panels, in bytes, and the image's size; and the item's window. */
+typedef struct WEFT_NAME(steps) {
+    uint channel_step, channel_end, tap_step, panel_step;
+    int3 read, first;
+    WEFT_OPERANDS_A *window;
+    __global const int *table;
+} WEFT_NAME(steps);
+
+/* Advances to the next block: the item's channel, at the end of the channels its tap and pixel, and its offsets in the panels. */
+static inline void WEFT_NAME(advance)(WEFT_NAME(walk) * at, const WEFT_NAME(steps) * s) {
+    __global const int *const table = s->table;
+    at->channel += s->channel_step;
+    const int at_end = at->channel >= s->channel_end;
+    at->channel = min(at->channel, at->channel - s->channel_end);
+    if (at_end) {
+        at->tap += s->tap_step;
+        at->pixel = WEFT_NAME(find_pixel)(WEFT_CONV_GPU_ENTRY(at->tap), s->first, s->window, s->read, table);
+    }
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH); ++j) at->b_at[j] +=
+        s->panel_step;
+}
+
+#if WEFT_GEMM_STAGES
+/* Begins to copy a block. */
+__attribute__((always_inline)) static inline void WEFT_NAME(copy)(weft_async *copies, __local float4 *block,
+    const WEFT_NAME(walk) * at, __global const float *panels, int item) {
+    const uint none[1] = {0};
+    WEFT_NAME(copy_a)(copies, block, at->pixel + at->channel, none, 1, 1, item);
+    WEFT_NAME(copy_b)(copies, block + WEFT_CONV_GPU_B, panels, at->b_at, 1, 0, item);
+    WEFT_ASYNC_COMMIT(copies);
+}
+#else
+/* Loads an item's quads of a block into registers. */
+static inline void WEFT_NAME(read)(
+    float4 *a_quads, float4 *b_quads, const WEFT_NAME(walk) * at, __global const float *panels, int item) {
+    a_quads[0] = WEFT_OF_A(WEFT_QUAD_)((WEFT_OPERANDS_A *)(at->pixel + at->channel));
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH); ++j) {
+        if (WEFT_GEMM_HAS(item, j, WEFT_GEMM_WIDTH))
+            b_quads[j] = *(__global const float4 *)((__global const char *)panels + at->b_at[j]);
+    }
+}
+
+/* Stores them in local memory. */
+__attribute__((always_inline)) static inline void WEFT_NAME(put)(
+    __local float4 *block, const float4 *a_quads, const float4 *b_quads, int item) {
+    WEFT_NAME(put_a)(block, a_quads, 1, item);
+    WEFT_NAME(put_b)(block + WEFT_CONV_GPU_B, b_quads, 0, item);
+}
+#endif
+
+/* Adds the products of `rest` blocks to the sums.
+ *
+ * With asynchronous copies STAGES - 1 blocks are in flight before the first is multiplied, and as many are copied after the last one, which
+ * nothing uses. An item waits for its own copies; the barrier after the wait waits for the copies of all items, and until no item reads the
+ * block that the next copies overwrite. Without them, the loads after the last block are not used. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float4 (*acc)[4],
+    __local float4 *blocks, WEFT_NAME(walk) at, const WEFT_NAME(steps) * s, __global const float *panels,
+    int rest, int x, int y) {
+    const int item = y * WEFT_GEMM_ACROSS + x, steps = WEFT_GEMM_STEP + WEFT_GEMM_ZERO;
+    __local float4 *block = blocks;
+#if WEFT_GEMM_STAGES
+    int now = 0, last = WEFT_GEMM_STAGES - 1; /* the current block, and the next one to overwrite */
+    WEFT_ASYNC(copies, WEFT_GEMM_STAGES * (4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)));
+    WEFT_NAME(copy)(copies, blocks, &at, panels, item);
+    WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {
+        WEFT_NAME(advance)(&at, s);
+        WEFT_NAME(copy)(copies, blocks + ahead * WEFT_CONV_GPU_BLOCK, &at, panels, item);
+    }
+    for (; rest != 0; --rest) {
+        WEFT_ASYNC_WAIT(copies, WEFT_GEMM_STAGES - 2);
+        WEFT_NAME(advance)(&at, s);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_NAME(copy)(copies, blocks + last * WEFT_CONV_GPU_BLOCK, &at, panels, item);
+        block = blocks + now * WEFT_CONV_GPU_BLOCK;
+        WEFT_NAME(add_block)(acc, block, block + WEFT_CONV_GPU_B, steps, x, y);
+        last = now;
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;
+    }
+    WEFT_ASYNC_WAIT(copies, 0);
+    barrier(CLK_LOCAL_MEM_FENCE); /* other items may have written local memory that is read next */
+#else
+    float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    int turn = WEFT_CONV_GPU_BLOCK * (int)sizeof(float4);
+    WEFT_NAME(read)(a_quads, b_quads, &at, panels, item);
+    WEFT_NAME(put)(block, a_quads, b_quads, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (; rest != 0; --rest) {
+        WEFT_NAME(advance)(&at, s);
+        WEFT_NAME(read)(a_quads, b_quads, &at, panels, item);
+        WEFT_NAME(add_block)(acc, block, block + WEFT_CONV_GPU_B, steps, x, y);
+        block = (__local float4 *)((__local char *)block + turn);
+        turn = -turn;
+        WEFT_NAME(put)(block, a_quads, b_quads, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#endif
+}
+
 #if WEFT_SPLIT_K
 #define WEFT_CONV_GPU_RESULT , __global float *sums, long sums_offset, int groups, int splits
-#define WEFT_CONV_GPU_PART                                                                                   \
-    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
-    sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
-/* Stores an item's sums of row i, whose position in the result is `at`. */
-#define WEFT_CONV_GPU_STORE_ROW                                                                              \
-    __global float *const line = sums + ((long)at.x * made2 + at.y) * (groups * filters) + group * filters;  \
-    const bool whole = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;                               \
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
-        const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
-        if (at.x >= 0)                                                                                       \
-            WEFT_SPLIT_STORE_QUAD(                                                                           \
-                line + column, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], filters - column, whole)     \
-    }
 #else
-#define WEFT_CONV_GPU_STORE_ROW                                                                              \
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
-        const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
-        if (at.x >= 0)                                                                                       \
-            WEFT_TILE_STORE_QUAD(acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], at.x, at.y,                \
-                group *filters + column, filters - column)                                                   \
-    }
-#define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
 
@@ -171,10 +213,16 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     int panel_rows, int images, int filters, int depth, int width, int read0, int read1, int read2, int made0,
     int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
     long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
-    __local float4 blocks[WEFT_GEMM_BUFFERS * WEFT_CONV_GPU_BLOCK], *block = blocks;
+    __local float4 blocks[WEFT_GEMM_BUFFERS * WEFT_CONV_GPU_BLOCK];
     __local int2 places[WEFT_GEMM_HEIGHT];
-    WEFT_GEMM_ITEM
-    WEFT_CONV_GPU_PART
+    const int x = WEFT_GEMM_X, y = WEFT_GEMM_Y, item = y * WEFT_GEMM_ACROSS + x;
+#if WEFT_SPLIT_K
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
+    sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
+    const bool whole = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;
+#else
+    const int group = (int)get_group_id(2), split = 0, splits = 1;
+#endif
     const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
               left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
@@ -193,46 +241,36 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_OPERANDS_A *const window = image + image_offset * unit + group * x_group + place.w * x_image +
                                     first.x * x0 + first.y * x1 + first.z * x2;
     if (row >= p.rows) first.x = INT_MIN / 4;
-    uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
-    WEFT_CONV_GPU_TAP tap =
-        WEFT_CONV_GPU_FIRST_TAP +
-        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
-            16;
-    __global const char *pixel;
-    float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
-    uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
-    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
-        acc[e][3] = (float4)(0.0f);
-    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-    b_at[j] =
-        (uint)(WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0) * width +
-               min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4)) *
-        4;
+    const WEFT_NAME(steps) steps = {
+        channel_step, channel_end, tap_step, panel_step, (int3)(read0, read1, read2), first, window, table};
+    WEFT_NAME(walk) at;
+    at.channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
+    at.tap = WEFT_CONV_GPU_FIRST_TAP + (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) +
+                                              fact.s0 + (begin + step) / depth) *
+                                           16;
+    at.pixel = WEFT_NAME(find_pixel)(WEFT_CONV_GPU_ENTRY(at.tap), first, window, steps.read, table);
+    WEFT_NAME(find_panels)(at.b_at, width, width - left - 4, item);
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH); ++j) at.b_at[j] *= 4;
+    float4 acc[WEFT_GEMM_SUMS][4];
+    WEFT_NAME(clear)(acc);
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     if (step == 0)
         places[WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1)] = weft_conv_gpu_place(&p, row, made0, made1);
-    WEFT_CONV_GPU_PIXEL(pixel, WEFT_CONV_GPU_ENTRY(tap), first, window)
-#if WEFT_GEMM_STAGES
-    WEFT_CONV_GPU_BLOCKS_BY_COPIES
-#else
-    int turn = WEFT_CONV_GPU_BLOCK * (int)sizeof(float4);
-    WEFT_CONV_GPU_READ
-    WEFT_CONV_GPU_PUT(block)
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest != 0; --rest) { /* after the last block, the loads are not used */
-        WEFT_CONV_GPU_NEXT
-        WEFT_CONV_GPU_READ
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,
-            WEFT_GEMM_STEP + WEFT_GEMM_ZERO)
-        block = (__local float4 *)((__local char *)block + turn);
-        turn = -turn;
-        WEFT_CONV_GPU_PUT(block)
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-#endif
+    WEFT_NAME(multiply)(acc, blocks, at, &steps, panels, rest, x, y);
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-        const int2 at = places[WEFT_GEMM_ROW(i)];
-        WEFT_CONV_GPU_STORE_ROW
+        const int2 to = places[WEFT_GEMM_ROW(i)];
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
+            const float4 quad = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4];
+            const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;
+            if (to.x < 0) continue;
+#if WEFT_SPLIT_K
+            weft_split_store_quad(
+                sums + ((long)to.x * made2 + to.y) * (groups * filters) + group * filters + column, quad,
+                filters - column, whole);
+#else
+            WEFT_TILE_STORE_QUAD(quad, to.x, to.y, group * filters + column, filters - column)
+#endif
+        }
     }
 }
 
@@ -240,13 +278,3 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_FIRST_TAP
 #undef WEFT_CONV_GPU_ENTRY
 #undef WEFT_CONV_GPU_RESULT
-#undef WEFT_CONV_GPU_PART
-#undef WEFT_CONV_GPU_STORE_ROW
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

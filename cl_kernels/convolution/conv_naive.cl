@@ -44,20 +44,11 @@ static int weft_conv_index(int at, int tap, int size, int stride, int dilation, 
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    do {                                                                                                     \
-        const weft_conv_value weft_sum = (acc);                                                              \
-        for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane]; \
-    } while (0)
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
+#define WEFT_NAME(suffix) conv_##suffix
 #ifndef WEFT_INDEX
 #define WEFT_INDEX long
 #endif
-#define WEFT_CONV_ALONE
+#include "alone.clh"
 #endif
 
 __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *w, long w_offset,
@@ -106,12 +97,3 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
     }
     WEFT_STORE(acc, line, at2, group * filters + first, lanes);
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

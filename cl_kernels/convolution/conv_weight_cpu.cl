@@ -50,9 +50,7 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
 #define WEFT_CONV_WEIGHT_TILE    WEFT_CONV_WEIGHT_ROWS
@@ -256,10 +254,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
 #undef WEFT_CONV_WEIGHT_ANY_TILE
 #undef WEFT_CONV_WEIGHT_TILE
 #undef WEFT_CONV_WEIGHT_VECTORS
-#endif
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
 #endif

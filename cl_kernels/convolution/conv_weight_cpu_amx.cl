@@ -154,7 +154,7 @@ __attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx
 #define WEFT_NAME(suffix) conv_weight_amx_##suffix
 #define WEFT_FORMAT_A     bf16
 #define WEFT_FORMAT_B     bf16
-#define WEFT_WEIGHT_AMX_ALONE
+#include "alone.clh"
 #endif
 
 /* Sixteen numbers at p; those from `end` on are 0. whole: `end` is at least 16 numbers away. */
@@ -422,10 +422,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine_lines)(__global const float *sums,
         }
     }
 }
-
-#ifdef WEFT_WEIGHT_AMX_ALONE
-#undef WEFT_WEIGHT_AMX_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

@@ -30,9 +30,7 @@
 #define WEFT_NAME(suffix)    conv_weight_##suffix
 #define WEFT_DEPTHWISE_WIDTH 1
 #define WEFT_DEPTHWISE_FORMS WEFT_GROUP_ALL_FORMS
-#define WEFT_FORMAT_A        f32
-#define WEFT_FORMAT_B        f32
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
 
 /* Sixteen numbers of x at `from`, of which `left` may be read; the others are zero. */
@@ -188,12 +186,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
         }
     }
 }
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_DEPTHWISE_WIDTH
-#undef WEFT_DEPTHWISE_FORMS
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

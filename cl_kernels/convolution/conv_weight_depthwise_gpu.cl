@@ -22,9 +22,6 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_CONV_WEIGHT_ALONE
 #ifndef WEFT_DEPTHWISE_STRIDE
 #define WEFT_DEPTHWISE_STRIDE 1
 #endif
@@ -33,6 +30,7 @@
 #define WEFT_DEPTHWISE_LINES    3
 #define WEFT_DEPTHWISE_DILATION 1
 #define WEFT_DEPTHWISE_WIDE     8
+#include "alone.clh"
 #endif
 
 #include "conv_depthwise_gpu.clh"
@@ -176,16 +174,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
 #undef WEFT_DEPTHWISE_WALKERS
 #undef WEFT_DEPTHWISE_BLOCK
 #undef WEFT_DEPTHWISE_ACROSS
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_DEPTHWISE_STRIDE
-#undef WEFT_DEPTHWISE_PLACES
-#undef WEFT_DEPTHWISE_TAPS
-#undef WEFT_DEPTHWISE_LINES
-#undef WEFT_DEPTHWISE_DILATION
-#undef WEFT_DEPTHWISE_WIDE
-#endif

@@ -36,104 +36,69 @@ typedef struct weft_conv_weight_walk {
     uint slope, pixel;
 } weft_conv_weight_walk;
 
-#define WEFT_CONV_WEIGHT_PIXEL(images, at)                                                                   \
-    ((((uint)(images) * (uint)image0 + (uint)(at).x) * (uint)image1 + (uint)(at).y) * (uint)image2 +         \
-        (uint)(at).z)
+/* How a position advances: along each axis by a digit of STEP; at the end of the axis back by a row of positions, with a carry to the axis
+ * before. All digits together are `pixel_step` quads, going back at the end of an axis adds `back` quads, and a block of slopes has
+ * `slope_block` quads. There are no multiplications. `size` is the size of the image. */
+typedef struct weft_conv_weight_steps {
+    int3 digits, rows, size;
+    uint3 back;
+    int stride0, stride1;
+    uint pixel_step, slope_block;
+} weft_conv_weight_steps;
 
-/* Advances by STEP positions: along each axis by a digit of STEP; at the end of the axis back by a row of positions, with a
- * carry to the axis before. All digits together are `pixel_step` quads, going back at the end of an axis adds `back` quads, and
- * a block of slopes has `slope_block` quads. There are no multiplications. */
-#define WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, axis, digit)                                                    \
-    (walk).at.axis += (digit);                                                                               \
-    const int weft_end_##axis = (walk).at.axis >= (walk).end.axis;                                           \
-    (walk).at.axis -= weft_end_##axis ? rows.axis : 0;                                                       \
-    (walk).pixel += weft_end_##axis ? back.axis : 0u;
-#define WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
-    {                                                                                                        \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, digits.z)                                                    \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, digits.y + (weft_end_z ? stride1 : 0))                       \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, digits.x + (weft_end_y ? stride0 : 0))                       \
-        (walk).pixel += pixel_step;                                                                          \
-        (walk).slope += slope_block;                                                                         \
-    }
-#define WEFT_CONV_WEIGHT_INSIDE(walk)                                                                        \
-    (((uint)(walk).at.x < (uint)image0) & ((uint)(walk).at.y < (uint)image1) &                               \
-        ((uint)(walk).at.z < (uint)image2))
+static inline uint weft_conv_weight_pixel(int image, int3 at, int3 size) {
+    return (((uint)image * (uint)size.x + (uint)at.x) * (uint)size.y + (uint)at.y) * (uint)size.z +
+           (uint)at.z;
+}
 
-/* Reads quad `number` of a factor, with its address in bytes: AMD's compiler would scale a number of elements before it selects.
- * Each half of the 64-bit offset is shifted separately: extending the number to 64 bits first takes one more instruction on
- * NVIDIA's and Intel's GPUs. */
+static inline void weft_conv_weight_advance_walk(weft_conv_weight_walk *w, const weft_conv_weight_steps *s) {
+    w->at.z += s->digits.z;
+    const int end_z = w->at.z >= w->end.z;
+    w->at.z -= end_z ? s->rows.z : 0;
+    w->pixel += end_z ? s->back.z : 0u;
+    w->at.y += s->digits.y + (end_z ? s->stride1 : 0);
+    const int end_y = w->at.y >= w->end.y;
+    w->at.y -= end_y ? s->rows.y : 0;
+    w->pixel += end_y ? s->back.y : 0u;
+    w->at.x += s->digits.x + (end_y ? s->stride0 : 0);
+    const int end_x = w->at.x >= w->end.x;
+    w->at.x -= end_x ? s->rows.x : 0;
+    w->pixel += (end_x ? s->back.x : 0u) + s->pixel_step;
+    w->slope += s->slope_block;
+}
+
+static inline int weft_conv_weight_inside(int3 at, int3 size) {
+    return ((uint)at.x < (uint)size.x) & ((uint)at.y < (uint)size.y) & ((uint)at.z < (uint)size.z);
+}
+
+/* The distance in bytes of quad `number` of a factor, whose quads have 2 to the power of `bits` bytes: AMD's compiler would scale a number of
+ * elements before it selects. Each half of the 64-bit offset is shifted separately: extending the number to 64 bits first takes one more
+ * instruction on NVIDIA's and Intel's GPUs. */
+static inline ulong weft_conv_weight_quad_at(uint number, int bits) {
+    return (ulong)(number >> (32 - bits)) << 32 | number << bits;
+}
 #define WEFT_CONV_WEIGHT_QUAD_BITS(of) (sizeof(of(WEFT_T_)) == 4 ? 4 : 3)
-#define WEFT_CONV_WEIGHT_QUAD(of, from, number)                                                              \
-    of(WEFT_QUAD_)(                                                                                          \
-        (__global const of(WEFT_T_) *)((__global const char *)(from) +                                       \
-                                       ((ulong)((number) >> (32 - WEFT_CONV_WEIGHT_QUAD_BITS(of))) << 32 |   \
-                                           (number) << WEFT_CONV_WEIGHT_QUAD_BITS(of))))
 
-/* READ loads an item's quads of a block; PUT stores them to local memory. For a quad that does not exist, the first slope or the
- * first pixel is read instead, and PUT replaces it by zero. PUT follows after a block was multiplied, so the loads are not
- * waited for earlier. PUT uses select(): from a conditional assignment Intel's compiler makes a branch, and moves the read of
- * the image into the branch. */
-#define WEFT_CONV_WEIGHT_READ(after)                                                                         \
-    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT) {                                                               \
-        slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) + (after) < rest;                         \
-        a_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_B, slope, slope_there ? walk.slope : 0u);                 \
-    }                                                                                                        \
-    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH) {                                                                \
-        image_there =                                                                                        \
-            (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) + (after) < rest) & WEFT_CONV_WEIGHT_INSIDE(walk);  \
-        b_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_A, image, image_there ? walk.pixel : 0u);                 \
-    }
-#define WEFT_CONV_WEIGHT_PUT(block)                                                                          \
-    a_quads[0] = select((float4)(0.0f), a_quads[0], (int4)(-slope_there));                                   \
-    b_quads[0] = select((float4)(0.0f), b_quads[0], (int4)(-image_there));                                   \
-    WEFT_GEMM_PUT(block, a_quads, A, 0)                                                                      \
-    WEFT_GEMM_PUT((block) + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), b_quads, B, 0)
+/* An item's quads of a block, and whether they exist. Items without a quad of a block hold zeros, because `put` selects from their registers,
+ * too. */
+typedef struct weft_conv_weight_quads {
+    float4 slope[1], image[1];
+    int slope_there, image_there;
+} weft_conv_weight_quads;
 
 /* The local memory of a group in quads: blocks, each with both factors. */
-#define WEFT_CONV_WEIGHT_BLOCK  (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
+#define WEFT_CONV_WEIGHT_B      WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)
+#define WEFT_CONV_WEIGHT_BLOCK  (WEFT_CONV_WEIGHT_B + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
 #define WEFT_CONV_WEIGHT_SHARED (WEFT_GEMM_BUFFERS * WEFT_CONV_WEIGHT_BLOCK)
-
-/* The loop with asynchronous copies, as in conv_gpu.cl. Quads that do not exist are not read and become zero. From the next
- * block to be copied on, `ahead` positions remain. */
-#define WEFT_CONV_WEIGHT_COPY(slot)                                                                          \
-    {                                                                                                        \
-        __local float4 *const weft_block = block + (slot)*WEFT_CONV_WEIGHT_BLOCK;                            \
-        slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < ahead;                                  \
-        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < ahead) & WEFT_CONV_WEIGHT_INSIDE(walk); \
-        WEFT_GEMM_COPY(weft_block, (__global const char *)slope + (ulong)walk.slope * sizeof(float4), none,  \
-            slope_there, A, 0)                                                                               \
-        WEFT_GEMM_COPY(weft_block + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT),                                       \
-            (__global const char *)image + (ulong)walk.pixel * sizeof(float4), none, image_there, B, 0)      \
-        WEFT_ASYNC_COMMIT;                                                                                   \
-        WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
-        ahead -= WEFT_GEMM_STEP;                                                                             \
-    }
-#define WEFT_CONV_WEIGHT_BLOCKS_BY_COPIES                                                                    \
-    const uint none[1] = {0};                                                                                \
-    int ahead = rest, now = 0, last = WEFT_GEMM_STAGES - 1;                                                  \
-    WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES * 2)                                                                   \
-    WEFT_UNROLL_REGISTERS for (int s = 0; s < WEFT_GEMM_STAGES - 1; ++s)                                     \
-        WEFT_CONV_WEIGHT_COPY(s) for (; rest > 0; rest -= WEFT_GEMM_STEP) {                                  \
-        WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-        WEFT_CONV_WEIGHT_COPY(last)                                                                          \
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc,                                      \
-            block + now * WEFT_CONV_WEIGHT_BLOCK,                                                            \
-            block + now * WEFT_CONV_WEIGHT_BLOCK + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), WEFT_GEMM_STEP)        \
-        last = now;                                                                                          \
-        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
-    }                                                                                                        \
-    WEFT_ASYNC_WAIT(0);
 
 #endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
+
+#include "gemm_tile_gpu.clh"
 
 #if WEFT_GEMM_STAGES && !(WEFT_OF_A(WEFT_PLAIN_) && WEFT_OF_B(WEFT_PLAIN_))
 #error "asynchronous copies convert nothing"
@@ -141,20 +106,103 @@ typedef struct weft_conv_weight_walk {
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) <= WEFT_GEMM_ITEMS &&
                                                WEFT_GEMM_QUADS(WEFT_GEMM_WIDTH) <= WEFT_GEMM_ITEMS);
 
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage)(
-    WEFT_OPERANDS_A *image, long image_offset, __global float *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_A *from = image + image_offset;
-    __global WEFT_OF_A(WEFT_T_) *to = (__global WEFT_OF_A(WEFT_T_) *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_OF_A(WEFT_PUT_), from, to)
+#define WEFT_STAGE       WEFT_NAME(stage)
+#define WEFT_STAGE_OF    WEFT_OF_A
+#define WEFT_STAGE_ITEMS WEFT_CONV_WEIGHT_COMBINED
+#include "conv_stage_gpu.clh"
+#define WEFT_STAGE       WEFT_NAME(stage_slope)
+#define WEFT_STAGE_OF    WEFT_OF_B
+#define WEFT_STAGE_ITEMS WEFT_CONV_WEIGHT_COMBINED
+#include "conv_stage_gpu.clh"
+
+/* Which of an item's quads of a block exist; `rest` positions remain. */
+static inline void WEFT_NAME(find)(weft_conv_weight_quads *q, const weft_conv_weight_walk *walk,
+    const weft_conv_weight_steps *s, int rest, int item) {
+    q->slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < rest;
+    q->image_there =
+        (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < rest) & weft_conv_weight_inside(walk->at, s->size);
 }
 
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage_slope)(
-    WEFT_OPERANDS_B *slope, long slope_offset, __global float *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_B *from = slope + slope_offset;
-    __global WEFT_OF_B(WEFT_T_) *to = (__global WEFT_OF_B(WEFT_T_) *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_OF_B(WEFT_PUT_), from, to)
+#if WEFT_GEMM_STAGES
+/* Begins to copy a block, from which on `rest` positions remain, and advances. Quads that do not exist are not read and become zero. */
+__attribute__((always_inline)) static inline void WEFT_NAME(copy)(weft_async *copies, __local float4 *block,
+    WEFT_OPERANDS_A *image, WEFT_OPERANDS_B *slope, weft_conv_weight_walk *walk,
+    const weft_conv_weight_steps *s, int rest, int item) {
+    const uint none[1] = {0};
+    weft_conv_weight_quads q;
+    WEFT_NAME(find)(&q, walk, s, rest, item);
+    WEFT_NAME(copy_a)
+    (copies, block, (__global const char *)slope + (ulong)walk->slope * sizeof(float4), none, q.slope_there,
+        0, item);
+    WEFT_NAME(copy_b)
+    (copies, block + WEFT_CONV_WEIGHT_B, (__global const char *)image + (ulong)walk->pixel * sizeof(float4),
+        none, q.image_there, 0, item);
+    WEFT_ASYNC_COMMIT(copies);
+    weft_conv_weight_advance_walk(walk, s);
+}
+#else
+/* Loads an item's quads of a block. For a quad that does not exist, the first slope or the first pixel is read instead, and `put` replaces it
+ * by zero: `put` follows after a block was multiplied, so the loads are not waited for earlier. */
+static inline void WEFT_NAME(read)(weft_conv_weight_quads *q, WEFT_OPERANDS_A *image, WEFT_OPERANDS_B *slope,
+    const weft_conv_weight_walk *walk, const weft_conv_weight_steps *s, int rest, int item) {
+    WEFT_NAME(find)(q, walk, s, rest, item);
+    const ulong slope_at =
+        weft_conv_weight_quad_at(q->slope_there ? walk->slope : 0u, WEFT_CONV_WEIGHT_QUAD_BITS(WEFT_OF_B));
+    const ulong pixel_at =
+        weft_conv_weight_quad_at(q->image_there ? walk->pixel : 0u, WEFT_CONV_WEIGHT_QUAD_BITS(WEFT_OF_A));
+    if (WEFT_GEMM_HAS(item, 0, WEFT_GEMM_HEIGHT))
+        q->slope[0] = WEFT_OF_B(WEFT_QUAD_)((WEFT_OPERANDS_B *)((__global const char *)slope + slope_at));
+    if (WEFT_GEMM_HAS(item, 0, WEFT_GEMM_WIDTH))
+        q->image[0] = WEFT_OF_A(WEFT_QUAD_)((WEFT_OPERANDS_A *)((__global const char *)image + pixel_at));
+}
+
+/* Stores them in local memory. It uses select(): from a conditional assignment Intel's compiler makes a branch, and moves the read of the
+ * image into the branch. */
+__attribute__((always_inline)) static inline void WEFT_NAME(put)(
+    __local float4 *block, weft_conv_weight_quads *q, int item) {
+    q->slope[0] = select((float4)(0.0f), q->slope[0], (int4)(-q->slope_there));
+    q->image[0] = select((float4)(0.0f), q->image[0], (int4)(-q->image_there));
+    WEFT_NAME(put_a)(block, q->slope, 0, item);
+    WEFT_NAME(put_b)(block + WEFT_CONV_WEIGHT_B, q->image, 0, item);
+}
+#endif
+
+/* Adds the products of `rest` positions to the sums, with asynchronous copies as in conv_gpu.cl. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float4 (*acc)[4], __local float4 *block,
+    WEFT_OPERANDS_A *image, WEFT_OPERANDS_B *slope, weft_conv_weight_walk walk,
+    const weft_conv_weight_steps *s, int rest, int x, int y) {
+    const int item = y * WEFT_GEMM_ACROSS + x;
+#if WEFT_GEMM_STAGES
+    int ahead = rest, now = 0, last = WEFT_GEMM_STAGES - 1;
+    WEFT_ASYNC(copies, WEFT_GEMM_STAGES * 2);
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_STAGES - 1; ++i, ahead -= WEFT_GEMM_STEP)
+        WEFT_NAME(copy)(copies, block + i * WEFT_CONV_WEIGHT_BLOCK, image, slope, &walk, s, ahead, item);
+    for (; rest > 0; rest -= WEFT_GEMM_STEP, ahead -= WEFT_GEMM_STEP) {
+        WEFT_ASYNC_WAIT(copies, WEFT_GEMM_STAGES - 2);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_NAME(copy)(copies, block + last * WEFT_CONV_WEIGHT_BLOCK, image, slope, &walk, s, ahead, item);
+        __local float4 *const current = block + now * WEFT_CONV_WEIGHT_BLOCK;
+        WEFT_NAME(add_block)(acc, current, current + WEFT_CONV_WEIGHT_B, WEFT_GEMM_STEP, x, y);
+        last = now;
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;
+    }
+    WEFT_ASYNC_WAIT(copies, 0);
+#else
+    weft_conv_weight_quads q = {{(float4)(0.0f)}, {(float4)(0.0f)}, 0, 0};
+    int turn = WEFT_CONV_WEIGHT_BLOCK * (int)sizeof(float4);
+    WEFT_NAME(read)(&q, image, slope, &walk, s, rest, item);
+    WEFT_NAME(put)(block, &q, item);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block, zeros are loaded */
+        weft_conv_weight_advance_walk(&walk, s);
+        WEFT_NAME(read)(&q, image, slope, &walk, s, rest - WEFT_GEMM_STEP, item);
+        WEFT_NAME(add_block)(acc, block, block + WEFT_CONV_WEIGHT_B, WEFT_GEMM_STEP, x, y);
+        block = (__local float4 *)((__local char *)block + turn);
+        turn = -turn;
+        WEFT_NAME(put)(block, &q, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#endif
 }
 
 /* Work-group (columns, filters, split and group). Offsets count units; steps of pixels and slopes are bytes. sum_tap and
@@ -162,8 +210,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
-    __local float4 *block = shared;
-    WEFT_GEMM_ITEM
+    const int x = WEFT_GEMM_X, y = WEFT_GEMM_Y, item = y * WEFT_GEMM_ACROSS + x;
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
@@ -175,47 +222,27 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_OPERANDS_A *const image = pixels + pixels_offset * pixel_unit + group * depth + column % depth;
     WEFT_OPERANDS_B *const slope = slopes + slopes_offset * slope_unit + group * width;
     const int position = begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0);
-    const weft_conv_weight_position at = WEFT_CONV_WEIGHT_POSITION(position);
+    const weft_conv_weight_position at =
+        weft_conv_weight_position_of(position, (int3)(result0, result1, result2));
     const uint slope_quads = (uint)slope_step / (4 * (uint)sizeof(WEFT_OF_B(WEFT_T_))),
                pixel_quads = (uint)image_step / (4 * (uint)sizeof(WEFT_OF_A(WEFT_T_)));
-    const int3 digits = (int3)(step0 * stride0, step1 * stride1, step2 * stride2),
-               rows = (int3)(result0 * stride0, result1 * stride1, result2 * stride2);
-    const uint3 back =
-        (uint3)((uint)(image0 - rows.x) * (uint)image1 * (uint)image2,
-            (uint)(stride0 * image1 - rows.y) * (uint)image2, (uint)(stride1 * image2 - rows.z)) *
-        pixel_quads;
-    const uint pixel_step = WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads,
-               slope_block = WEFT_GEMM_STEP * slope_quads;
+    weft_conv_weight_steps s = {(int3)(step0 * stride0, step1 * stride1, step2 * stride2),
+        (int3)(result0 * stride0, result1 * stride1, result2 * stride2), (int3)(image0, image1, image2),
+        (uint3)(0, 0, 0), stride0, stride1, 0, WEFT_GEMM_STEP * slope_quads};
+    s.back = (uint3)((uint)(image0 - s.rows.x) * (uint)image1 * (uint)image2,
+                 (uint)(stride0 * image1 - s.rows.y) * (uint)image2, (uint)(stride1 * image2 - s.rows.z)) *
+             pixel_quads;
+    s.pixel_step = weft_conv_weight_pixel(step_image, s.digits, s.size) * pixel_quads;
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
     weft_conv_weight_walk walk;
     walk.at = (int3)(at.x * stride0, at.y * stride1, at.z * stride2) + reach;
-    walk.end = rows + reach;
-    walk.pixel = WEFT_CONV_WEIGHT_PIXEL(at.image, walk.at) * pixel_quads;
+    walk.end = s.rows + reach;
+    walk.pixel = weft_conv_weight_pixel(at.image, walk.at, s.size) * pixel_quads;
     walk.slope =
         (uint)(begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0)) * slope_quads + (uint)filter / 4;
-    int rest = end - begin, slope_there = 0, image_there = 0,
-        turn = WEFT_CONV_WEIGHT_BLOCK * (int)sizeof(float4);
-    /* Items without a quad of a block hold zeros, because PUT selects from their registers, too. */
-    float4 a_quads[1] = {(float4)(0.0f)}, b_quads[1] = {(float4)(0.0f)}, acc[WEFT_GEMM_SUMS][4];
-    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
-        acc[e][3] = (float4)(0.0f);
-#if WEFT_GEMM_STAGES
-    WEFT_CONV_WEIGHT_BLOCKS_BY_COPIES
-#else
-    WEFT_CONV_WEIGHT_READ(0)
-    WEFT_CONV_WEIGHT_PUT(block)
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block, zeros are loaded */
-        WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)
-        WEFT_CONV_WEIGHT_READ(WEFT_GEMM_STEP)
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block,
-            block + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), WEFT_GEMM_STEP)
-        block = (__local float4 *)((__local char *)block + turn);
-        turn = -turn;
-        WEFT_CONV_WEIGHT_PUT(block)
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-#endif
+    float4 acc[WEFT_GEMM_SUMS][4];
+    WEFT_NAME(clear)(acc);
+    WEFT_NAME(multiply)(acc, shared, image, slope, walk, &s, end - begin, x, y);
     const int whole = WEFT_CONV_WEIGHT_WHOLE(sums, sum_channel, channels);
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
         const int c = left + (j * WEFT_GEMM_ACROSS + x) * 4;
@@ -226,18 +253,11 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
             if (f < filters) {
                 __global float *const to =
                     sums + (f * channels * taps + tap_of * sum_tap + channel * sum_channel);
-                WEFT_CONV_WEIGHT_STORE(
-                    to, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], there, sum_channel, whole)
+                weft_conv_weight_store(
+                    to, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], there, sum_channel, whole);
             }
         }
     }
 }
 
 #include "conv_weight_combine_gpu.clh"
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

@@ -8,12 +8,10 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
 #ifndef WEFT_INDEX
 #define WEFT_INDEX long
 #endif
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
 
 __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset,
@@ -53,10 +51,3 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
     }
     w[w_offset + item] = sum;
 }
-
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#endif

@@ -79,9 +79,7 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) pointwise_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_POINTWISE_ALONE
+#include "alone.clh"
 #endif
 #ifndef WEFT_POINTWISE_LAST /* the vectors of the last panel */
 #define WEFT_POINTWISE_LAST (vectors - (panels - 1) * WEFT_POINTWISE_VECTORS)
@@ -230,10 +228,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
 #ifdef WEFT_POINTWISE_ANY_WIDTH
 #undef WEFT_POINTWISE_ANY_WIDTH
 #undef WEFT_POINTWISE_LAST
-#endif
-#ifdef WEFT_POINTWISE_ALONE
-#undef WEFT_POINTWISE_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
 #endif

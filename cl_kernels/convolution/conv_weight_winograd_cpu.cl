@@ -50,9 +50,7 @@ typedef struct weft_conv_weight_requests {
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_winograd_##suffix
-#define WEFT_FORMAT_A     f32
-#define WEFT_FORMAT_B     f32
-#define WEFT_CONV_WEIGHT_ALONE
+#include "alone.clh"
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
 #define WEFT_CONV_WEIGHT_TILE    WEFT_WINOGRAD_ROWS
@@ -319,10 +317,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
 #undef WEFT_CONV_WEIGHT_TILE
 #undef WEFT_CONV_WEIGHT_VECTORS
 #undef WEFT_CONV_WEIGHT_SQUARE
-#endif
-#ifdef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_CONV_WEIGHT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
 #endif

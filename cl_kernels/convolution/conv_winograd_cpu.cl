@@ -113,12 +113,8 @@ __attribute__((always_inline)) static inline void weft_winograd_tile_results(
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_winograd_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_winograd_##suffix
+#include "alone.clh"
 #endif
 
 WEFT_WINOGRAD_LINE(WEFT_NAME(line), WEFT_OF_A)
@@ -261,12 +257,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
         }
     }
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -43,15 +43,6 @@
 /* The number of tiles of results along each axis of an image, in a block, and in all images. */
 #define WEFT_WINOGRAD_TILES int tiles1, int tiles2, int block, int tiles
 
-/* Loads an item's quads of the current blocks of pixels and panels. */
-#define WEFT_WINOGRAD_READ                                                                                   \
-    {                                                                                                        \
-        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT)                                                             \
-        a_quads[weft_j] = *(__global const float4 *)(pixels + a_at[weft_j]);                                 \
-        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
-        b_quads[weft_j] = *(__global const float4 *)(panels + b_at[weft_j]);                                 \
-    }
-
 /* The quads of columns that a group of `results` transforms, and the quads that its items exchange. */
 #define WEFT_WINOGRAD_QUADS (WEFT_WINOGRAD_ITEMS / 2)
 #define WEFT_WINOGRAD_ROOM  (WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_QUADS)
@@ -59,13 +50,11 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_winograd_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_CONV_ALONE
+#define WEFT_NAME(suffix) conv_winograd_##suffix
+#include "alone.clh"
 #endif
+
+#include "gemm_tile_gpu.clh"
 
 /* Work-item: a channel and a column of a group's panels. */
 __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(weights)(
@@ -124,12 +113,25 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) WEFT_N
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) pixels[i * block * depth] = d[i];
 }
 
+/* Loads an item's quads of a block of pixels and of panels. */
+static inline void WEFT_NAME(read_quads)(float4 *a_quads, float4 *b_quads, __global const float *pixels,
+    __global const float *panels, const uint *a_at, const uint *b_at, int item) {
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT); ++j) {
+        if (WEFT_GEMM_HAS(item, j, WEFT_GEMM_HEIGHT))
+            a_quads[j] = *(__global const float4 *)(pixels + a_at[j]);
+    }
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH); ++j) {
+        if (WEFT_GEMM_HAS(item, j, WEFT_GEMM_WIDTH))
+            b_quads[j] = *(__global const float4 *)(panels + b_at[j]);
+    }
+}
+
 /* Work-group (columns, tiles of the image, group and point). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, long pixels_offset,
     __global const float *panels, long panels_offset, __global float *sums, long sums_offset, int block,
     int tiles, int depth, int width, int iteration) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    WEFT_GEMM_ITEM
+    const int x = WEFT_GEMM_X, y = WEFT_GEMM_Y, item = y * WEFT_GEMM_ACROSS + x;
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int rows = min(block, tiles - iteration * block), first = min(top, rows - 1);
     const int steps = top < rows ? depth / WEFT_GEMM_STEP : 0;
@@ -138,32 +140,28 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, 
     float4 acc[WEFT_GEMM_SUMS][4];
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0;
-    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
-        acc[e][3] = (float4)(0.0f);
-    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
-    a_at[j] =
-        (uint)(min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_HEIGHT, 1), rows - 1 - first) *
-                   depth +
-               WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_HEIGHT, 1));
-    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-    b_at[j] = (uint)(WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0) * width +
-                     min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4));
+    WEFT_NAME(clear)(acc);
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT); ++j) {
+        const int e = item + j * WEFT_GEMM_ITEMS;
+        const int row = min(WEFT_GEMM_ROW_OF(e, WEFT_GEMM_HEIGHT, 1), rows - 1 - first);
+        a_at[j] = (uint)(row * depth + WEFT_GEMM_STEP_OF(e, WEFT_GEMM_HEIGHT, 1));
+    }
+    WEFT_NAME(find_panels)(b_at, width, width - left - 4, item);
     pixels += pixels_offset + (point * block + first) * depth;
     panels += panels_offset + point * depth * width + left;
     sums += sums_offset + (point * block + top) * width + left;
-    WEFT_WINOGRAD_READ
-    WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
-    WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
+    WEFT_NAME(read_quads)(a_quads, b_quads, pixels, panels, a_at, b_at, item);
+    WEFT_NAME(put_a)(a_tile[0], a_quads, 1, item);
+    WEFT_NAME(put_b)(b_tile[0], b_quads, 0, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int step = 1; step <= steps; ++step) { /* after the last block, the loads are not used */
         pixels += step < steps ? WEFT_GEMM_STEP : 0;
         panels += step < steps ? WEFT_GEMM_STEP * width : 0;
-        WEFT_WINOGRAD_READ
-        WEFT_GEMM_ADD_BLOCK(
-            WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)
+        WEFT_NAME(read_quads)(a_quads, b_quads, pixels, panels, a_at, b_at, item);
+        WEFT_NAME(add_block)(acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP, x, y);
         now ^= 1;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, A, 1)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, B, 0)
+        WEFT_NAME(put_a)(a_tile[now], a_quads, 1, item);
+        WEFT_NAME(put_b)(b_tile[now], b_quads, 0, item);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
@@ -213,12 +211,3 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_N
         }
     }
 }
-
-#ifdef WEFT_CONV_ALONE
-#undef WEFT_CONV_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

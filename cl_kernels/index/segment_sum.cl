@@ -15,21 +15,15 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        segment_sum_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global const float *x, __global float *c, long c_row
+#define WEFT_EPILOGUE_PARAMETERS , __global const float *x, __global float *c, long c_batch, long c_row
 #if WEFT_LANES == 16
 #define WEFT_SOURCE(row, column, lanes) weft_load_tail_f32(x, (row)*c_row + (column), lanes)
 #else
 #define WEFT_SOURCE(row, column, lanes) x[(row)*c_row + (column)]
 #endif
 #define WEFT_SOURCE_REQUEST(row, column)
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    do {                                                                                                     \
-        const WF weft_sum = (acc);                                                                           \
-        for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane];                   \
-    } while (0)
 #define WEFT_EPILOGUE_REQUEST(batch, row, column, level)
-#define WEFT_SEGMENT_SUM_ALONE
+#include "alone.clh"
 #endif
 
 #if WEFT_LANES == 16
@@ -131,14 +125,4 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict lists, long lists_off
     }
 }
 
-#endif
-
-#ifdef WEFT_SEGMENT_SUM_ALONE
-#undef WEFT_SEGMENT_SUM_ALONE
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#undef WEFT_EPILOGUE_REQUEST
-#undef WEFT_SOURCE
-#undef WEFT_SOURCE_REQUEST
 #endif

@@ -25,17 +25,13 @@
  * WEFT_PASS chooses the kernel, -1 compiles all. WEFT_POOL_ADAPTIVE is 1 if strides may be 0. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) pool_##suffix
-#define WEFT_PASS         (-1)
+#define WEFT_NAME(suffix)  pool_##suffix
+#define WEFT_PASS          (-1)
+#define WEFT_POOL_ADAPTIVE 1
 #ifndef WEFT_INDEX
 #define WEFT_INDEX long
 #endif
-#define WEFT_POOL_ADAPTIVE 1
-#define WEFT_FORMAT_A      f32
-#define WEFT_FORMAT_B      f32
-#define WEFT_FORMAT_C      f32
-#define WEFT_FORMAT_RESULT f32
-#define WEFT_POOL_ALONE
+#include "alone.clh"
 #endif
 
 #ifndef WEFT_POOL_CL
@@ -123,28 +119,11 @@ static inline WF weft_round_f32(WF v) {
             {w_in, w_out, w_size, w_stride, w_padding, w_dilation}, channels                                 \
     }
 
-/* Declares p and end: the item computes the pixels p .. end - 1 of the result. */
-#if WEFT_LANES == 16
-#define WEFT_POOL_PIXELS                                                                                     \
-    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \
-    const WEFT_INDEX end = min(p + share, pixels)
-/* Stores result[at + c] for all channels c: value_16 is the value of 16 channels from c on, value_1 that of channel c. inside: whether a
- * last vector, which extends past the channels of this pixel, reads only elements inside the input. */
-#define WEFT_POOL_EACH(result, at, inside, value_16, value_1)                                                \
-    WEFT_ROLLED for (int c = 0; c < channels; c += 16) {                                                     \
-        if (c + 16 <= channels || ((at) + c + 16 <= end * channels && (inside)))                             \
-            WEFT_NAME(put_float16)(value_16, result, (at) + c);                                              \
-        else                                                                                                 \
-            WEFT_ROLLED for (const int stop = channels; c < stop; c++)                                       \
-                WEFT_NAME(put_float)(value_1, result, (at) + c);                                             \
-    }
-#else
-#define WEFT_POOL_PIXELS                                                                                     \
-    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) / channels;                                                  \
-    const WEFT_INDEX end = min(p + 1, pixels);                                                               \
-    const int c = (int)((WEFT_INDEX)get_global_id(0) - p * channels)
-#define WEFT_POOL_EACH(result, at, inside, value_16, value_1) WEFT_NAME(put_float)(value_1, result, (at) + c)
-#endif
+/* The pixels first .. end - 1 of the result, which the item computes; class gpu: one pixel, of which it computes one channel. */
+typedef struct weft_pool_pixels {
+    long first, end;
+    int channel;
+} weft_pool_pixels;
 #endif
 
 static inline weft_taps WEFT_NAME(taps_of)(int o, weft_window a) {
@@ -179,6 +158,17 @@ static inline weft_range WEFT_NAME(windows_of)(int i, weft_window a) {
     return r;
 }
 
+static inline weft_pool_pixels WEFT_NAME(pixels_of)(WEFT_INDEX pixels, int channels, int share) {
+#if WEFT_LANES == 16
+    const WEFT_INDEX first = (WEFT_INDEX)get_global_id(0) * share;
+    return (weft_pool_pixels){first, min(first + share, pixels), 0};
+#else
+    const WEFT_INDEX first = (WEFT_INDEX)get_global_id(0) / channels;
+    return (weft_pool_pixels){
+        first, min(first + 1, pixels), (int)((WEFT_INDEX)get_global_id(0) - first * channels)};
+#endif
+}
+
 static inline void WEFT_NAME(put_float)(float v, WEFT_POOL_RESULT *p, long i) {
     WEFT_JOIN(WEFT_PUT_, WEFT_FORMAT_RESULT)(p, i, WEFT_POOL_ROUND_float(WEFT_FORMAT_RESULT, v));
 }
@@ -188,129 +178,157 @@ static inline void WEFT_NAME(put_float16)(float16 v, WEFT_POOL_RESULT *p, long i
 }
 #endif
 
-#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS < 0
-#define WEFT_DEFINE_POOL(T, I)                                                                               \
-    static inline T WEFT_NAME(max_of_##T)(WEFT_OPERANDS_A * x, weft_walk t) {                                \
-        T best = (T)(-INFINITY);                                                                             \
-        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
-            long line = t.at;                                                                                \
-            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
-                long at = line;                                                                              \
-                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                                  \
-                    const T v = WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at);                                    \
-                    best = select(v, best, (I)((best >= v) | isnan(best)));                                  \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        return best;                                                                                         \
-    }                                                                                                        \
-    /* Each line of taps is summed separately, which keeps the rounding error of large windows small. */     \
-    static inline T WEFT_NAME(sum_of_##T)(WEFT_OPERANDS_A * x, weft_walk t) {                                \
-        T total = (T)(0.0f);                                                                                 \
-        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
-            long line = t.at;                                                                                \
-            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
-                long at = line;                                                                              \
-                T part = (T)(0.0f);                                                                          \
-                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) part +=                            \
-                    WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at);                                                \
-                total += part;                                                                               \
-            }                                                                                                \
-        }                                                                                                    \
-        return total;                                                                                        \
-    }
-WEFT_DEFINE_POOL(float, int)
-#if WEFT_LANES == 16
-WEFT_DEFINE_POOL(float16, int16)
+/* Does the program compute this pass? `pass` is the pass of the kernel, a constant. In a program of one pass the compiler sees no function of
+ * the others. */
+#define WEFT_POOL_IS(number) (WEFT_PASS == (number) || (WEFT_PASS < 0 && pass == (number)))
+
+/* The second input of passes 1 and 4, and the gradient of the result in passes 1 and 3. */
+#if WEFT_PASS == 1 || WEFT_PASS == 4 || WEFT_PASS < 0
+#define WEFT_OF_OTHER WEFT_OF_B
+#else
+#define WEFT_OF_OTHER WEFT_OF_A
 #endif
+#if WEFT_PASS == 1 || WEFT_PASS < 0
+#define WEFT_OF_GIVEN(name) WEFT_JOIN(name, WEFT_FORMAT_C)
+#else
+#define WEFT_OF_GIVEN WEFT_OF_A
 #endif
 
-#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS == 4 || WEFT_PASS < 0
-/* The loop of the forward kernels. VALUE(T) computes the value of the walk t from channel c on. */
-#define WEFT_POOL_FORWARD(VALUE)                                                                             \
-    const weft_pooled s = WEFT_POOLED;                                                                       \
-    WEFT_POOL_PIXELS;                                                                                        \
-    x += x_offset;                                                                                           \
-    y += y_offset;                                                                                           \
-    const WEFT_INDEX image_size = (WEFT_INDEX)s.d.in * s.h.in * s.w.in * channels,                           \
-                     rows = (WEFT_INDEX)s.d.out * s.h.out;                                                   \
-    const WEFT_INDEX limit = pixels / (rows * s.w.out) * image_size;                                         \
-    WEFT_ROLLED while (p < end) {                                                                            \
-        const WEFT_INDEX row = p / s.w.out, n = row / rows;                                                  \
-        const int in_image = (int)(row - n * rows);                                                          \
-        const weft_taps d = WEFT_NAME(taps_of)(in_image / s.h.out, s.d),                                     \
-                        h = WEFT_NAME(taps_of)(in_image % s.h.out, s.h);                                     \
-        const int first = (int)(p - row * s.w.out), stop = (int)min((WEFT_INDEX)s.w.out, first + end - p);   \
-        WEFT_ROLLED for (int o = first; o < stop; o++, p++) {                                                \
-            const weft_taps w = WEFT_NAME(taps_of)(o, s.w);                                                  \
-            weft_walk t = weft_walk_of(s, d, h, w, n * image_size);                                          \
-            const float by = weft_divisor(d, h, w, padding_counts, divisor);                                 \
-            const long begin = t.at, more = weft_walk_end(t) + 16;                                           \
-            WEFT_POOL_EACH(y, p *channels, more + c <= limit, VALUE(float16), VALUE(float));                 \
-        }                                                                                                    \
+/* A tap of x for the comparison with y: rounded to the format of y, because y was rounded if its format has fewer bits than x. */
+#if WEFT_OF_A(WEFT_PLAIN_) && (WEFT_PASS == 1 || WEFT_PASS < 0)
+#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_ROUND_##T(WEFT_FORMAT_B, WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at))
+#else
+#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at)
+#endif
+
+#define WEFT_T            float
+#define WEFT_T_MASK       int
+#define WEFT_TYPED(name)  WEFT_NAME(name##_float)
+#define WEFT_T_ANY(mask)  ((mask) != 0)
+#define WEFT_T_LOAD       WEFT_POOL_LOAD_float
+#define WEFT_T_TAP(x, at) WEFT_POOL_TAP(float, x, at)
+#define WEFT_T_SUM(p, i)  (p)[i]
+#include "pool_windows.clh"
+#if WEFT_LANES == 16
+#define WEFT_T            float16
+#define WEFT_T_MASK       int16
+#define WEFT_TYPED(name)  WEFT_NAME(name##_float16)
+#define WEFT_T_ANY(mask)  any(mask)
+#define WEFT_T_LOAD       WEFT_POOL_LOAD_float16
+#define WEFT_T_TAP(x, at) WEFT_POOL_TAP(float16, x, at)
+#define WEFT_T_SUM(p, i)  WEFT_LANES_WRITE(f32, (p) + (i))
+#include "pool_windows.clh"
+#endif
+
+#if WEFT_PASS % 2 == 0 || WEFT_PASS < 0
+/* Computes the item's pixels of the result of pass 0 (max), 2 (mean) or 4 (winners, which reads `other`). */
+__attribute__((always_inline)) static inline void WEFT_NAME(forward)(WEFT_OPERANDS_A *x,
+    __global const WEFT_OF_OTHER(WEFT_T_) * other, WEFT_POOL_RESULT *y, weft_pooled s, WEFT_INDEX pixels,
+    int share, int padding_counts, int divisor, const int pass) {
+    const int channels = s.channels;
+    const weft_pool_pixels item = WEFT_NAME(pixels_of)(pixels, channels, share);
+    WEFT_INDEX p = (WEFT_INDEX)item.first;
+    const WEFT_INDEX end = (WEFT_INDEX)item.end;
+    const WEFT_INDEX image_size = (WEFT_INDEX)s.d.in * s.h.in * s.w.in * channels,
+                     rows = (WEFT_INDEX)s.d.out * s.h.out;
+    const WEFT_INDEX limit = pixels / (rows * s.w.out) * image_size;
+    WEFT_ROLLED while (p < end) {
+        const WEFT_INDEX row = p / s.w.out, n = row / rows;
+        const int in_image = (int)(row - n * rows);
+        const weft_taps d = WEFT_NAME(taps_of)(in_image / s.h.out, s.d),
+                        h = WEFT_NAME(taps_of)(in_image % s.h.out, s.h);
+        const int first = (int)(p - row * s.w.out), stop = (int)min((WEFT_INDEX)s.w.out, first + end - p);
+        WEFT_ROLLED for (int o = first; o < stop; o++, p++) {
+            const weft_taps w = WEFT_NAME(taps_of)(o, s.w);
+            const weft_walk t = weft_walk_of(s, d, h, w, n * image_size);
+            const float by = weft_divisor(d, h, w, padding_counts, divisor);
+#if WEFT_LANES == 16
+            /* A last vector extends past the channels of this pixel; it must only read elements inside the input. */
+            const long more = weft_walk_end(t) + 16;
+            WEFT_ROLLED for (int c = 0; c < channels; c += 16) {
+                if (c + 16 <= channels || (p * channels + c + 16 <= end * channels && more + c <= limit))
+                    WEFT_NAME(put_float16)
+                (WEFT_NAME(value_float16)(x, other, t, c, by, pass), y, p * channels + c);
+                else WEFT_ROLLED for (const int last = channels; c < last; c++) WEFT_NAME(put_float)(
+                    WEFT_NAME(value_float)(x, other, t, c, by, pass), y, p * channels + c);
+            }
+#else
+            WEFT_NAME(put_float)
+            (WEFT_NAME(value_float)(x, other, t, item.channel, by, pass), y, p * channels + item.channel);
+#endif
+        }
     }
+}
 #endif
 
 #if WEFT_PASS == 0 || WEFT_PASS < 0
 __kernel void WEFT_NAME(max)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_POOL_RESULT *restrict y,
-    long y_offset, WEFT_POOLED_PARAMETERS){
-#define WEFT_MAX_AT(T) (t.at = begin + c, WEFT_NAME(max_of_##T)(x, t))
-    WEFT_POOL_FORWARD(WEFT_MAX_AT)}
+    long y_offset, WEFT_POOLED_PARAMETERS) {
+    const weft_pooled s = WEFT_POOLED;
+    WEFT_NAME(forward)(x + x_offset, 0, y + y_offset, s, pixels, share, padding_counts, divisor, 0);
+}
 #endif
 
 #if WEFT_PASS == 2 || WEFT_PASS < 0
 __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_POOL_RESULT *restrict y,
     long y_offset, WEFT_POOLED_PARAMETERS) {
-#define WEFT_MEAN_AT(T) (t.at = begin + c, WEFT_NAME(sum_of_##T)(x, t) / (T)(by))
-    WEFT_POOL_FORWARD(WEFT_MEAN_AT)
+    const weft_pooled s = WEFT_POOLED;
+    WEFT_NAME(forward)(x + x_offset, 0, y + y_offset, s, pixels, share, padding_counts, divisor, 2);
 }
 #endif
 
 #if WEFT_PASS == 4 || WEFT_PASS < 0
-#include "pool_winners.clh"
+/* The gradient of max pooling's gradient:
+ *
+ *     y[n][o][c] = other[n][t][c], where t is the tap of window o at which x has its maximum */
+__kernel void WEFT_NAME(winners)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_OPERANDS_B *restrict other,
+    long other_offset, WEFT_POOL_RESULT *restrict y, long y_offset, WEFT_POOLED_PARAMETERS) {
+    const weft_pooled s = WEFT_POOLED;
+    WEFT_NAME(forward)
+    (x + x_offset, other + other_offset, y + y_offset, s, pixels, share, padding_counts, divisor, 4);
+}
 #endif
 
 #if WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0
-/* A tap of x for the comparison with y: rounded to the format of y, because y was rounded if its format has fewer bits than x. */
-#if WEFT_OF_A(WEFT_PLAIN_) && WEFT_PASS != 3
-#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_ROUND_##T(WEFT_FORMAT_B, WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at))
-#else
-#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at)
-#endif
 /* Class cpu: the scratch memory in which a result of fewer bits than f32 is summed. */
 #if WEFT_LANES == 16 && !WEFT_JOIN(WEFT_PLAIN_, WEFT_FORMAT_RESULT)
 #define WEFT_POOL_SUMS , __global float *room, long room_offset
+#define WEFT_POOL_ROOM (room + room_offset)
 #else
 #define WEFT_POOL_SUMS
+#define WEFT_POOL_ROOM 0
 #endif
 #if WEFT_LANES == 16
 #include "pool_scatter.clh"
 #else
 #include "pool_gather.clh"
 #endif
+
+#if WEFT_PASS == 1 || WEFT_PASS < 0
+__kernel void WEFT_NAME(max_gradient)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_OPERANDS_B *restrict y,
+    long y_offset, WEFT_OPERANDS_C *restrict g, long g_offset, WEFT_POOL_RESULT *restrict dx, long dx_offset,
+    WEFT_POOLED_PARAMETERS, int groups, int blocks WEFT_POOL_SUMS) {
+    const weft_pooled s = WEFT_POOLED;
+    WEFT_NAME(backward)
+    (x + x_offset, y + y_offset, g + g_offset, dx + dx_offset, WEFT_POOL_ROOM, s, pixels, share,
+        padding_counts, divisor, groups, blocks, 1);
+}
 #endif
 
-#undef WEFT_POOL_FORWARD
-#undef WEFT_POOL_BACKWARD
-#undef WEFT_POOL_TAPS_OF
-#undef WEFT_GIVEN
-#undef WEFT_MAX_AT
-#undef WEFT_MEAN_AT
-#undef WEFT_SCATTER_MAX
-#undef WEFT_SCATTER_MEAN
-#undef WEFT_GATHER_MAX
-#undef WEFT_GATHER_MEAN
-#undef WEFT_DEFINE_POOL
+#if WEFT_PASS == 3 || WEFT_PASS < 0
+__kernel void WEFT_NAME(mean_gradient)(WEFT_OPERANDS_A *restrict g, long g_offset,
+    WEFT_POOL_RESULT *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups,
+    int blocks WEFT_POOL_SUMS) {
+    const weft_pooled s = WEFT_POOLED;
+    WEFT_NAME(backward)
+    (0, 0, g + g_offset, dx + dx_offset, WEFT_POOL_ROOM, s, pixels, share, padding_counts, divisor, groups,
+        blocks, 3);
+}
+#endif
+#endif
+
 #undef WEFT_POOL_TAP
 #undef WEFT_POOL_SUMS
-#ifdef WEFT_POOL_ALONE
-#undef WEFT_POOL_ALONE
-#undef WEFT_NAME
-#undef WEFT_PASS
-#undef WEFT_INDEX
-#undef WEFT_POOL_ADAPTIVE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_FORMAT_C
-#undef WEFT_FORMAT_RESULT
-#endif
+#undef WEFT_POOL_ROOM
+#undef WEFT_OF_OTHER
+#undef WEFT_OF_GIVEN

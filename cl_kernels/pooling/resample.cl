@@ -88,74 +88,40 @@ static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int chann
     return s;
 }
 
-#define WEFT_DEFINE_RESAMPLE(T, LOAD)                                                                        \
-    /* at: the offset of the first element that is read along all axes */                                    \
-    static inline T weft_mix_##T(                                                                            \
-        __global const float *x, long at, weft_steps s, weft_between d, weft_between h, weft_between w) {    \
-        T total = (T)(0.0f);                                                                                 \
-        WEFT_ROLLED for (int i = 0; i <= d.more; i++) {                                                      \
-            WEFT_ROLLED for (int j = 0; j <= h.more; j++) {                                                  \
-                const long line = at + i * s.plane + j * s.line;                                             \
-                T v = LOAD(x, line);                                                                         \
-                if (w.more) v = v * (1.0f - w.part) + LOAD(x, line + s.pixel) * w.part;                      \
-                total += v * (weft_weight(d, d.from + i) * weft_weight(h, h.from + j));                      \
-            }                                                                                                \
-        }                                                                                                    \
-        return total;                                                                                        \
-    }                                                                                                        \
-    /* at: the offset of element 0 of all axes of g; i, j, k: the element of dx */                           \
-    static inline T weft_gather_##T(__global const float *g, long at, weft_steps s, weft_users in_d,         \
-        weft_users in_h, weft_users in_w, weft_resized d, weft_resized h, weft_resized w, int i, int j,      \
-        int k, int mode) {                                                                                   \
-        T total = (T)(0.0f);                                                                                 \
-        WEFT_ROLLED for (int a = in_d.first; a <= in_d.last; a++) {                                          \
-            WEFT_ROLLED for (int b = in_h.first; b <= in_h.last; b++) {                                      \
-                const long line = at + a * s.plane + b * s.line;                                             \
-                T part = (T)(0.0f);                                                                          \
-                WEFT_ROLLED for (int c = in_w.first; c <= in_w.last; c++) part +=                            \
-                    LOAD(g, line + c * s.pixel) * weft_weight(weft_between_of(c, w, mode), k);               \
-                total += part * (weft_weight(weft_between_of(a, d, mode), i) *                               \
-                                    weft_weight(weft_between_of(b, h, mode), j));                            \
-            }                                                                                                \
-        }                                                                                                    \
-        return total;                                                                                        \
-    }
-#define WEFT_RESAMPLE_LOAD_1(p, i) ((p)[i])
-WEFT_DEFINE_RESAMPLE(float, WEFT_RESAMPLE_LOAD_1)
+#define WEFT_T            float
+#define WEFT_T_LOAD(p, i) ((p)[i])
+#define WEFT_TYPED(name)  weft_##name##_float
+#include "resample_taps.clh"
 #if WEFT_LANES == 16
-#define WEFT_RESAMPLE_LOAD_16(p, i) vload16(0, (p) + (i))
-WEFT_DEFINE_RESAMPLE(float16, WEFT_RESAMPLE_LOAD_16)
+#define WEFT_T            float16
+#define WEFT_T_LOAD(p, i) vload16(0, (p) + (i))
+#define WEFT_TYPED(name)  weft_##name##_float16
+#include "resample_taps.clh"
 #endif
 
 #define WEFT_RESAMPLE_PARAMETERS                                                                             \
     WEFT_INDEX pixels, int channels, int share, int mode, int d_in, int d_out, float d_scale, int h_in,      \
         int h_out, float h_scale, int w_in, int w_out, float w_scale
-#define WEFT_RESIZED                                                                                         \
-    const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale}
-/* RESAMPLE_PIXELS declares p and end: the item computes the pixels p .. end - 1 of the result. RESAMPLE_EACH stores result[at + c] =
- * VALUE(T) for all channels c. */
-#if WEFT_LANES == 16
-#define WEFT_RESAMPLE_PIXELS                                                                                 \
-    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \
-    const WEFT_INDEX end = min(p + share, pixels)
-#define WEFT_RESAMPLE_EACH(result, at, VALUE)                                                                \
-    int c = 0;                                                                                               \
-    WEFT_ROLLED for (; c + 16 <= channels; c += 16) vstore16(VALUE(float16), 0, (result) + (at) + c);        \
-    WEFT_ROLLED for (; c < channels; c++)(result)[(at) + c] = VALUE(float)
-#else
-#define WEFT_RESAMPLE_PIXELS                                                                                 \
-    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) / channels;                                                  \
-    const WEFT_INDEX end = min(p + 1, pixels);                                                               \
-    const int c = (int)((WEFT_INDEX)get_global_id(0) - p * channels)
-#define WEFT_RESAMPLE_EACH(result, at, VALUE) (result)[(at) + c] = VALUE(float)
+#define WEFT_RESAMPLE_CHANNEL(p) ((int)((WEFT_INDEX)get_global_id(0) - (p)*channels))
 #endif
-#endif
+
+/* The first pixel of the result that the item computes, and the end of its pixels. Class gpu: an item computes one channel of a pixel. */
+static inline WEFT_INDEX WEFT_NAME(first_pixel)(int channels, int share) {
+    return WEFT_LANES == 16 ? (WEFT_INDEX)get_global_id(0) * share : (WEFT_INDEX)get_global_id(0) / channels;
+}
+static inline WEFT_INDEX WEFT_NAME(end_of_pixels)(WEFT_INDEX first, WEFT_INDEX pixels, int share) {
+    return min(first + (WEFT_LANES == 16 ? share : 1), pixels);
+}
 
 #if WEFT_PASS == 0 || WEFT_PASS < 0
 __kernel void WEFT_NAME(mix)(__global const float *restrict x, long x_offset, __global float *restrict y,
     long y_offset, WEFT_RESAMPLE_PARAMETERS) {
-    WEFT_RESIZED;
-    WEFT_RESAMPLE_PIXELS;
+    const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale};
+    WEFT_INDEX p = WEFT_NAME(first_pixel)(channels, share);
+    const WEFT_INDEX end = WEFT_NAME(end_of_pixels)(p, pixels, share);
+#if WEFT_LANES != 16
+    const int c = WEFT_RESAMPLE_CHANNEL(p);
+#endif
     const weft_steps s = weft_steps_of(h, w, channels, false);
     x += x_offset;
     y += y_offset;
@@ -168,8 +134,15 @@ __kernel void WEFT_NAME(mix)(__global const float *restrict x, long x_offset, __
         WEFT_ROLLED for (int o = first; o < stop; o++, p++) {
             const weft_between at_w = weft_between_of(o, w, mode);
             const long at = (n * d.in + at_d.from) * s.plane + at_h.from * s.line + at_w.from * s.pixel;
-#define WEFT_MIX_AT(T) weft_mix_##T(x, at + c, s, at_d, at_h, at_w)
-            WEFT_RESAMPLE_EACH(y, p * channels, WEFT_MIX_AT);
+#if WEFT_LANES == 16
+            int c = 0;
+            WEFT_ROLLED for (; c + 16 <= channels; c += 16)
+                vstore16(weft_mix_float16(x, at + c, s, at_d, at_h, at_w), 0, y + p * channels + c);
+            WEFT_ROLLED for (; c < channels; c++) y[p * channels + c] =
+                weft_mix_float(x, at + c, s, at_d, at_h, at_w);
+#else
+            y[p * channels + c] = weft_mix_float(x, at + c, s, at_d, at_h, at_w);
+#endif
         }
     }
 }
@@ -178,8 +151,12 @@ __kernel void WEFT_NAME(mix)(__global const float *restrict x, long x_offset, __
 #if WEFT_PASS == 1 || WEFT_PASS < 0
 __kernel void WEFT_NAME(gather)(__global const float *restrict g, long g_offset, __global float *restrict dx,
     long dx_offset, WEFT_RESAMPLE_PARAMETERS) {
-    WEFT_RESIZED;
-    WEFT_RESAMPLE_PIXELS;
+    const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale};
+    WEFT_INDEX p = WEFT_NAME(first_pixel)(channels, share);
+    const WEFT_INDEX end = WEFT_NAME(end_of_pixels)(p, pixels, share);
+#if WEFT_LANES != 16
+    const int c = WEFT_RESAMPLE_CHANNEL(p);
+#endif
     const weft_steps s = weft_steps_of(h, w, channels, true);
     g += g_offset;
     dx += dx_offset;
@@ -191,12 +168,17 @@ __kernel void WEFT_NAME(gather)(__global const float *restrict g, long g_offset,
         WEFT_ROLLED for (int k = first; k < stop; k++, p++) {
             const weft_users in_w = weft_users_of(k, w, mode);
             const long at = n * d.out * s.plane;
-#define WEFT_GATHER_AT(T) weft_gather_##T(g, at + c, s, in_d, in_h, in_w, d, h, w, i, j, k, mode)
-            WEFT_RESAMPLE_EACH(dx, p * channels, WEFT_GATHER_AT);
+#if WEFT_LANES == 16
+            int c = 0;
+            WEFT_ROLLED for (; c + 16 <= channels; c += 16)
+                vstore16(weft_gather_float16(g, at + c, s, in_d, in_h, in_w, d, h, w, i, j, k, mode), 0,
+                    dx + p * channels + c);
+            WEFT_ROLLED for (; c < channels; c++) dx[p * channels + c] =
+                weft_gather_float(g, at + c, s, in_d, in_h, in_w, d, h, w, i, j, k, mode);
+#else
+            dx[p * channels + c] = weft_gather_float(g, at + c, s, in_d, in_h, in_w, d, h, w, i, j, k, mode);
+#endif
         }
     }
 }
 #endif
-
-#undef WEFT_MIX_AT
-#undef WEFT_GATHER_AT

@@ -80,43 +80,11 @@ static inline float16 weft_gemm_load(__global const float *p, int lanes) {
     return value;
 }
 
-static inline void weft_gemm_store(__global float *p, float16 value, int lanes) {
-    if (lanes >= 16) {
-        *(__global weft_lanes_f32 *)p = value;
-        return;
-    }
-    float8 rest = value.lo;
-    if (lanes & 8) {
-        vstore8(value.lo, 0, p);
-        rest = value.hi;
-        p += 8;
-    }
-    float4 last = rest.lo;
-    if (lanes & 4) {
-        vstore4(rest.lo, 0, p);
-        last = rest.hi;
-        p += 4;
-    }
-    if (lanes & 2) {
-        vstore2(last.lo, 0, p);
-        last.x = last.z;
-        p += 2;
-    }
-    if (lanes & 1) p[0] = last.x;
-}
-
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_SUM      float
-#define WEFT_SUMS     WF
-#define WEFT_GEMM_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 /* Like weft_gemm_load, for operands of any format. */
@@ -431,14 +399,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
 #undef WEFT_GEMM_NO_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ_STEP
-#endif
-#ifdef WEFT_GEMM_ALONE
-#undef WEFT_GEMM_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

@@ -121,12 +121,10 @@ __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_amx_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            bf16
-#define WEFT_FORMAT_B            bf16
-#define WEFT_AMX_ALONE
+#define WEFT_NAME(suffix) gemm_amx_##suffix
+#define WEFT_FORMAT_A     bf16
+#define WEFT_FORMAT_B     bf16
+#include "alone.clh"
 #endif
 #ifndef WEFT_AMX_LEFT_ROWS
 #define WEFT_AMX_LEFT_ROWS     (l_column == 1)
@@ -323,12 +321,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_AMX_LEFT(WEFT_T
 #undef WEFT_AMX_LEFT_COLUMNS
 #undef WEFT_AMX_RIGHT_ROWS
 #undef WEFT_AMX_RIGHT_COLUMNS
-#endif
-#ifdef WEFT_AMX_ALONE
-#undef WEFT_AMX_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

@@ -29,12 +29,8 @@
 #include "parts_fit.clh"
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_parts_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_PARTS_ALONE
+#define WEFT_NAME(suffix) gemm_parts_##suffix
+#include "alone.clh"
 #endif
 #ifndef WEFT_AMX_LEFT_ROWS
 #define WEFT_AMX_LEFT_ROWS     (l_column == 1)
@@ -264,12 +260,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_OF_A(WEFT_T_) *
 #undef WEFT_AMX_LEFT_COLUMNS
 #undef WEFT_AMX_RIGHT_ROWS
 #undef WEFT_AMX_RIGHT_COLUMNS
-#endif
-#ifdef WEFT_PARTS_ALONE
-#undef WEFT_PARTS_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

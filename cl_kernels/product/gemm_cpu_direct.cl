@@ -119,12 +119,8 @@ static inline weft_direct_request weft_direct_share_of(
 #define WEFT_DIRECT_NO_EPILOGUE_READ
 #endif
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_direct_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_DIRECT_ALONE
+#define WEFT_NAME(suffix) gemm_direct_##suffix
+#include "alone.clh"
 #endif
 
 #if WEFT_OF_A(WEFT_PLAIN_)
@@ -302,12 +298,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
 #undef WEFT_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ_STEP
 #undef WEFT_EPILOGUE_READ_SIZE
-#endif
-#ifdef WEFT_DIRECT_ALONE
-#undef WEFT_DIRECT_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

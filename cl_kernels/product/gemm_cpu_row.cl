@@ -49,14 +49,8 @@ static inline float weft_row_total(float16 v) {
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_SUM                 float
-#define WEFT_SUMS                WF
-#define WEFT_ROW_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 #if !defined(WEFT_ROW_ROWS) || WEFT_ROW_ROWS
@@ -172,15 +166,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(dots)(WEFT_OPERANDS_A *a, long a_offset, W
     }
     (void)m, (void)a_row, (void)a_column, (void)b_row;
 }
-#endif
-
-#ifdef WEFT_ROW_ALONE
-#undef WEFT_ROW_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

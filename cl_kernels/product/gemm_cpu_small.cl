@@ -20,14 +20,8 @@
 #define WEFT_SMALL_LOOP __attribute__((opencl_unroll_hint(1)))
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_SUM                 float
-#define WEFT_SUMS                WF
-#define WEFT_SMALL_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 WEFT_REQUIRE(WEFT_NAME(has_four_rows), WEFT_SMALL_ROWS == 4);
@@ -72,13 +66,3 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(small)(WEFT_OPERANDS_A *a, long a_offset, 
 }
 
 #undef WEFT_SMALL_LOOP
-#ifdef WEFT_SMALL_ALONE
-#undef WEFT_SMALL_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -39,33 +39,26 @@ typedef struct weft_thin_prefetch {
     size_t one, two, three, stride;
 } weft_thin_prefetch;
 
-#define WEFT_THIN_BEGIN                                                                                      \
-    float16 acc[4][6];                                                                                       \
-    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
-        WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = 0.0f;                                            \
-    }
-#define WEFT_THIN_REQUEST                                                                                    \
-    WEFT_PREFETCH(prefetch.one, 2);                                                                          \
-    WEFT_PREFETCH(prefetch.two, 2);                                                                          \
-    WEFT_PREFETCH(prefetch.three, 2);                                                                        \
-    prefetch.one += prefetch.stride;                                                                         \
-    prefetch.two += prefetch.stride;                                                                         \
-    prefetch.three += prefetch.stride;
-#define WEFT_THIN_STEP(A)                                                                                    \
-    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
-        const float16 x_r = A;                                                                               \
-        acc[r][0] = WEFT_MULTIPLY_ADD(x_r, v0, acc[r][0]);                                                   \
-        acc[r][1] = WEFT_MULTIPLY_ADD(x_r, v1, acc[r][1]);                                                   \
-        acc[r][2] = WEFT_MULTIPLY_ADD(x_r, v2, acc[r][2]);                                                   \
-        acc[r][3] = WEFT_MULTIPLY_ADD(x_r, v3, acc[r][3]);                                                   \
-        acc[r][4] = WEFT_MULTIPLY_ADD(x_r, v4, acc[r][4]);                                                   \
-        acc[r][5] = WEFT_MULTIPLY_ADD(x_r, v5, acc[r][5]);                                                   \
-    }
-#define WEFT_THIN_END                                                                                        \
-    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
-        WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] =                                             \
-            first ? acc[r][c] : sum[r * 6 + c] + acc[r][c];                                                  \
-    }
+/* Prefetches the lines of one step, and advances. */
+__attribute__((always_inline)) static inline void weft_thin_request(weft_thin_prefetch *prefetch) {
+    WEFT_PREFETCH(prefetch->one, 2);
+    WEFT_PREFETCH(prefetch->two, 2);
+    WEFT_PREFETCH(prefetch->three, 2);
+    prefetch->one += prefetch->stride;
+    prefetch->two += prefetch->stride;
+    prefetch->three += prefetch->stride;
+}
+
+/* acc += x times six vectors of B, for one row. */
+__attribute__((always_inline)) static inline void weft_thin_add(
+    float16 *acc, float16 x, float16 v0, float16 v1, float16 v2, float16 v3, float16 v4, float16 v5) {
+    acc[0] = WEFT_MULTIPLY_ADD(x, v0, acc[0]);
+    acc[1] = WEFT_MULTIPLY_ADD(x, v1, acc[1]);
+    acc[2] = WEFT_MULTIPLY_ADD(x, v2, acc[2]);
+    acc[3] = WEFT_MULTIPLY_ADD(x, v3, acc[3]);
+    acc[4] = WEFT_MULTIPLY_ADD(x, v4, acc[4]);
+    acc[5] = WEFT_MULTIPLY_ADD(x, v5, acc[5]);
+}
 
 /* The prefetches of group number `group` among the `groups` groups of 4 rows: some of six streams, which are `apart` bytes from
  * each other. A group has at most three streams; with six groups or more, the first six have one each. */
@@ -89,14 +82,8 @@ static inline float weft_thin_total(float16 v) {
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_FORMAT_A            f32
-#define WEFT_FORMAT_B            f32
-#define WEFT_SUM                 float
-#define WEFT_SUMS                WF
-#define WEFT_THIN_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
@@ -125,15 +112,17 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
     bool first, weft_thin_prefetch prefetch) {
     WEFT_OPERANDS_B *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
-    WEFT_THIN_BEGIN
+    float16 acc[4][6];
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = 0.0f;
     for (int p = 0; p < whole; p += 16) {
         const float16 v0 = WEFT_OF_B(WEFT_READ_)(b0 + p), v1 = WEFT_OF_B(WEFT_READ_)(b1 + p),
                       v2 = WEFT_OF_B(WEFT_READ_)(b2 + p), v3 = WEFT_OF_B(WEFT_READ_)(b3 + p),
                       v4 = WEFT_OF_B(WEFT_READ_)(b4 + p), v5 = WEFT_OF_B(WEFT_READ_)(b5 + p);
-        WEFT_THIN_REQUEST
-        WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
+        weft_thin_request(&prefetch);
+        WEFT_UNROLL for (int r = 0; r < 4; ++r)
+            weft_thin_add(acc[r], *(const float16 *)(x + r * WEFT_THIN_PITCH + p), v0, v1, v2, v3, v4, v5);
     }
-    WEFT_THIN_END
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = first ? acc[i / 6][i % 6] : sum[i] + acc[i / 6][i % 6];
     if (whole == depth) return;
     WEFT_ROLL for (int c = 0; c < 6; ++c) {
         const float16 v = WEFT_NAME(load)(b[c] + whole, depth - whole);
@@ -147,16 +136,18 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). `(+)=` means `=` if `first`, otherwise `+=`. */
 static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B *b, long b_row, int depth,
     bool first, weft_thin_prefetch prefetch) {
-    WEFT_THIN_BEGIN
+    float16 acc[4][6];
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = 0.0f;
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF_B(WEFT_READ_)(b), v1 = WEFT_OF_B(WEFT_READ_)(b + 16),
                       v2 = WEFT_OF_B(WEFT_READ_)(b + 32), v3 = WEFT_OF_B(WEFT_READ_)(b + 48),
                       v4 = WEFT_OF_B(WEFT_READ_)(b + 64), v5 = WEFT_OF_B(WEFT_READ_)(b + 80);
         b += b_row;
-        WEFT_THIN_REQUEST
-        WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
+        weft_thin_request(&prefetch);
+        WEFT_UNROLL for (int r = 0; r < 4; ++r)
+            weft_thin_add(acc[r], x[r * WEFT_THIN_PITCH + p], v0, v1, v2, v3, v4, v5);
     }
-    WEFT_THIN_END
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = first ? acc[i / 6][i % 6] : sum[i] + acc[i / 6][i % 6];
 }
 
 #ifndef WEFT_THIN_ROWS
@@ -241,14 +232,4 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a, long a_offset, W
 #ifdef WEFT_THIN_ANY_LAYOUT
 #undef WEFT_THIN_ANY_LAYOUT
 #undef WEFT_THIN_ROWS
-#endif
-#ifdef WEFT_THIN_ALONE
-#undef WEFT_THIN_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
 #endif

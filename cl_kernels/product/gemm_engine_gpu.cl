@@ -16,8 +16,8 @@
  * memory and multiplies them. At the same time, the      +----------+----------+
  * words of the next block are loaded into registers.
  *
- * Two files of the engine precede this one (src/kernels/product/gemm_engine_gpu.c names them): the table of the elements that a
- * lane holds, such as mma.clh, and the instruction, or in tests a model of the instruction.
+ * engines.clh precedes this file: it has the table of the elements that a lane holds, and the instruction, or in tests a model of the
+ * instruction.
  *
  * An item reads chunks of 8 numbers that are contiguous in memory: 8 steps of a row of A (a column of B) if k is contiguous,
  * otherwise 8 rows at one step. Chunks at aligned addresses are read by vector loads. Elements outside A and B are read as zero;
@@ -25,47 +25,11 @@
  * WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
-#define WEFT_FORMAT_A      bf16
-#define WEFT_FORMAT_B      bf16
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_FORMAT_A     bf16
+#define WEFT_FORMAT_B     bf16
+#include "alone.clh"
 #endif
 
+#include "engine_tile.clh"
 #include "gemm_engine_gpu.clh"
-#include "splits_gpu.clh"
-
-WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
-WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WORDS)
-WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WORDS)
-
-/* Work-group (columns, rows, split and batch). */
-__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(blocks)(WEFT_GEMM_ENGINE_PARAMETERS) {
-    WEFT_ENGINE_TILES(1)
-    WEFT_GEMM_ENGINE_BEGIN
-    uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
-    WEFT_GEMM_ENGINE_FETCH(k, item)
-    for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
-        const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
-        WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
-        WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        WEFT_GEMM_ENGINE_NEXT(rest, late)
-        WEFT_ENGINE_ADD_BLOCK(sums, start, m)
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    WEFT_GEMM_ENGINE_STORE
-}
-
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_FORMAT
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

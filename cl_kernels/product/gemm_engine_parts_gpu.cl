@@ -26,18 +26,15 @@
  * The macros that the plan defines before each copy are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_ENGINE_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
-#include "gemm_engine_gpu.clh"
+/* The engine multiplies parts. */
+#undef WEFT_ENGINE_FORMAT
+#define WEFT_ENGINE_FORMAT bf16
+#include "engine_tile.clh"
 #include "parts_fit.clh"
-#include "splits_gpu.clh"
 
 #ifndef WEFT_GEMM_ENGINE_PARTS_GPU
 #define WEFT_GEMM_ENGINE_PARTS_GPU
@@ -70,8 +67,15 @@ __attribute__((always_inline)) static inline int weft_engine_fits(__local const 
 /* Writes the bits of eight f32 numbers to eight rows. */
 __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
     __local uint *at, uint4 x, uint4 y) {
-    const uint8 numbers = (uint8)(x, y);
-    WEFT_ENGINE_SPREAD(at, numbers, 4 * WEFT_ENGINE_PITCH)
+    const int pitch = 4 * WEFT_ENGINE_PITCH;
+    at[0] = x.s0;
+    at[pitch] = x.s1;
+    at[2 * pitch] = x.s2;
+    at[3 * pitch] = x.s3;
+    at[4 * pitch] = y.s0;
+    at[5 * pitch] = y.s1;
+    at[6 * pitch] = y.s2;
+    at[7 * pitch] = y.s3;
 }
 
 /* The words of part number `part` of eight numbers. */
@@ -86,134 +90,84 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
     return words;
 }
 
-/* Writes the parts of an item's chunks to a tile. Unusual numbers extend `range`, which is (least, greatest) magnitude. */
-#define WEFT_ENGINE_PUT_PARTS(tile, chunks, rows, along, range)                                              \
-    {                                                                                                        \
-        uint weft_least = WEFT_ENGINE_USUAL_LEAST, weft_most = WEFT_ENGINE_USUAL_MOST;                       \
-        WEFT_UNROLL for (int weft_i = 0; weft_i < 2 * WEFT_ENGINE_COPIES(rows); ++weft_i) {                  \
-            weft_least = min(weft_least, weft_engine_least((chunks)[weft_i]));                               \
-            weft_most = max(weft_most, weft_engine_most((chunks)[weft_i]));                                  \
-        }                                                                                                    \
-        if (weft_least < WEFT_ENGINE_USUAL_LEAST) atomic_min((range), weft_least);                           \
-        if (weft_most > WEFT_ENGINE_USUAL_MOST) atomic_max((range) + 1, weft_most);                          \
-        WEFT_UNROLL for (int weft_part = 0; weft_part < WEFT_ENGINE_PARTS; ++weft_part) {                    \
-            uint4 weft_words[WEFT_ENGINE_COPIES(rows)];                                                      \
-            WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_ENGINE_COPIES(rows); ++weft_i)                    \
-                weft_words[weft_i] = weft_engine_part(as_float4((chunks)[weft_i]),                           \
-                    as_float4((chunks)[WEFT_ENGINE_COPIES(rows) + weft_i]), weft_part);                      \
-            WEFT_ENGINE_PUT((tile) + weft_part * (rows)*WEFT_ENGINE_PITCH, weft_words, rows, along)          \
-        }                                                                                                    \
-    }
-
-/* Writes the f32 numbers instead of their parts: of eight steps of k, the first four replace the first parts, the other four the
- * second parts. */
-#define WEFT_ENGINE_PUT_WHOLE(tile, chunks, rows, along)                                                     \
-    if (along) {                                                                                             \
-        WEFT_ENGINE_PUT(tile, chunks, rows, 1)                                                               \
-        WEFT_ENGINE_PUT((tile) + (rows)*WEFT_ENGINE_PITCH, (chunks) + WEFT_ENGINE_COPIES(rows), rows, 1)     \
-    } else {                                                                                                 \
-        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_ENGINE_COPIES(rows); ++weft_i) {                      \
-            const uint weft_step = WEFT_ENGINE_STEP_OF(rows, 0) + weft_i * WEFT_ENGINE_HOP(rows, 0);         \
-            weft_engine_put_whole_rows((__local uint *)((tile) + WEFT_ENGINE_WHOLE(rows, weft_step)) +       \
-                                           WEFT_ENGINE_ROW_OF(rows, 0) * 4 * WEFT_ENGINE_PITCH +             \
-                                           weft_step % 4,                                                    \
-                (chunks)[weft_i], (chunks)[WEFT_ENGINE_COPIES(rows) + weft_i]);                              \
-        }                                                                                                    \
-    }
+/* The uint4 of a tile at which the f32 numbers of a step begin, and one of these numbers. */
 #define WEFT_ENGINE_WHOLE(rows, step) ((step) % 8 / 4 * (rows)*WEFT_ENGINE_PITCH + (step) / 8)
-
-/* One number of a tile that WEFT_ENGINE_PUT_WHOLE wrote. */
 #define WEFT_ENGINE_NUMBER(tile, rows, row, step)                                                            \
     ((__local const float *)((tile) +                                                                        \
                              WEFT_ENGINE_WHOLE(rows, step)))[(row)*4 * WEFT_ENGINE_PITCH + (step) % 4]
-
-/* Loads the words of one part of A, or of B. */
-#define WEFT_ENGINE_TAKE_A_PART(words, part)                                                                 \
-    WEFT_ENGINE_TAKE_A(words, a_tile + (part)*WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
-#define WEFT_ENGINE_TAKE_B_PART(words, part)                                                                 \
-    WEFT_ENGINE_TAKE_B(words, b_tile + (part)*WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
-
-/* Adds the products of both tiles' parts to `to`. The order of the products keeps few parts of A and B in registers at a time;
- * with an order that keeps more, compilers spill. */
-#define WEFT_ENGINE_ADD_PARTS(to)                                                                            \
-    WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                              \
-        const int origin = WEFT_ENGINE_LATE(start + p, m);                                                   \
-        WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                               \
-        uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                     \
-        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
-            WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                    \
-            WEFT_ENGINE_TAKE_B_PART(z, 2)                                                                    \
-            WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
-            WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                    \
-        }                                                                                                    \
-        WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                        \
-        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
-            WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                     \
-        }                                                                                                    \
-        WEFT_ENGINE_TAKE_A_PART(x, 1)                                                                        \
-        WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                        \
-        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
-            WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
-        }                                                                                                    \
-        WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
-        WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                        \
-        WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                         \
-        WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
-    }
-
 #endif
 
-WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
-WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE)
-WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
-
-/* Work-group (columns, rows, split and batch). */
-__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(parts)(WEFT_GEMM_ENGINE_PARAMETERS) {
-    WEFT_ENGINE_TILES(WEFT_ENGINE_PARTS)
-    __local uint ranges[2 * 4]; /* the range of the current block, and that of the next one */
-    WEFT_GEMM_ENGINE_BEGIN
-    uint4 a_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)],
-        b_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
-    if (item == 0) weft_engine_usual(ranges);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    WEFT_GEMM_ENGINE_FETCH(k, item)
-    for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
-        const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
-        __local uint *const range = ranges + start / WEFT_ENGINE_STEP % 2 * 4;
-        WEFT_ENGINE_PUT_PARTS(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1, range)
-        WEFT_ENGINE_PUT_PARTS(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1, range + 2)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const int fits = weft_engine_fits(range);
-        if (item == 0) weft_engine_usual(ranges + 4 - (range - ranges));
-        if (!fits) {
-            WEFT_ENGINE_PUT_WHOLE(a_tile, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
-            WEFT_ENGINE_PUT_WHOLE(b_tile, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
-        }
-        WEFT_GEMM_ENGINE_NEXT(rest, late)
-        if (fits) {
-#if WEFT_ENGINE_PARTS > 2
-            WEFT_ENGINE_ZEROS(products)
-            WEFT_ENGINE_ADD_PARTS(products)
-            WEFT_ENGINE_ADD(sums, products)
-#else
-            WEFT_ENGINE_ADD_PARTS(sums)
-#endif
-        } else {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; ++p)
-                WEFT_ENGINE_EVERY_SUM(sums[i][j][s] += WEFT_ENGINE_NUMBER(a_tile, WEFT_ENGINE_HEIGHT, r, p) *
-                                                       WEFT_ENGINE_NUMBER(b_tile, WEFT_ENGINE_WIDTH, q, p);)
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    WEFT_GEMM_ENGINE_STORE
+/* Load the words of one part of A, or of B. */
+__attribute__((always_inline)) static inline void WEFT_NAME(take_a_part)(
+    WEFT_ENGINE_A_TYPE (*words)[WEFT_ENGINE_A], __local const uint4 *tile, int row, int lane, int p,
+    int part) {
+    tile += part * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH;
+    WEFT_NAME(take_a)(words, (__local const WEFT_ENGINE_A_TYPE *)tile, row, lane, p);
+}
+__attribute__((always_inline)) static inline void WEFT_NAME(take_b_part)(
+    uint (*words)[WEFT_ENGINE_B], __local const uint4 *tile, int column, int lane, int p, int part) {
+    tile += part * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH;
+    WEFT_NAME(take_b)(words, (__local const uint *)tile, column, lane, p);
 }
 
-#ifdef WEFT_ENGINE_ALONE
-#undef WEFT_ENGINE_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
+/* Adds the products of both tiles' parts to the sums. The order of the products keeps few parts of A and B in registers at a time;
+ * with an order that keeps more, compilers spill. */
+__attribute__((always_inline)) static inline void WEFT_NAME(add_parts)(
+    float (*sums)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const uint4 *a_tile,
+    __local const uint4 *b_tile, weft_engine_place at, int start, int positive, __local uint *shared) {
+    WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
+        const int origin = WEFT_ENGINE_LATE(start + p, positive);
+        WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+        uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+        if (WEFT_ENGINE_PARTS > 2) {
+            WEFT_NAME(take_a_part)(x, a_tile, origin + at.row, at.lane, p, 0);
+            WEFT_NAME(take_b_part)(z, b_tile, origin + at.column, at.lane, p, 2);
+            WEFT_NAME(multiply)(sums, x, z, at, shared);
+            WEFT_NAME(take_a_part)(x, a_tile, origin + at.row, at.lane, p, 2);
+        }
+        WEFT_NAME(take_b_part)(y, b_tile, origin + at.column, at.lane, p, 0);
+        if (WEFT_ENGINE_PARTS > 2) WEFT_NAME(multiply)(sums, x, y, at, shared);
+        WEFT_NAME(take_a_part)(x, a_tile, origin + at.row, at.lane, p, 1);
+        WEFT_NAME(take_b_part)(z, b_tile, origin + at.column, at.lane, p, 1);
+        if (WEFT_ENGINE_PARTS > 2) WEFT_NAME(multiply)(sums, x, z, at, shared);
+        WEFT_NAME(multiply)(sums, x, y, at, shared);
+        WEFT_NAME(take_a_part)(x, a_tile, origin + at.row, at.lane, p, 0);
+        WEFT_NAME(multiply)(sums, x, z, at, shared);
+        WEFT_NAME(multiply)(sums, x, y, at, shared);
+    }
+}
+
+/* With three parts, adds the engine's sums of the block, which begin at zero, to the sums. */
+__attribute__((always_inline)) static inline void WEFT_NAME(add_block_of_parts)(
+    float (*sums)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const uint4 *a_tile,
+    __local const uint4 *b_tile, weft_engine_place at, int start, int positive, __local uint *shared) {
+#if WEFT_ENGINE_PARTS > 2
+    float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_NAME(clear)(products);
+    WEFT_NAME(add_parts)(products, a_tile, b_tile, at, start, positive, shared);
+    WEFT_UNROLL for (int e = 0; e < WEFT_ENGINE_ALL_SUMS; ++e) WEFT_ENGINE_SUM(sums, e) +=
+        WEFT_ENGINE_SUM(products, e);
+#else
+    WEFT_NAME(add_parts)(sums, a_tile, b_tile, at, start, positive, shared);
 #endif
+}
+
+/* Adds the products of the f32 numbers of a block to the sums. */
+__attribute__((always_inline)) static inline void WEFT_NAME(add_block_of_numbers)(
+    float (*sums)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const uint4 *a_tile,
+    __local const uint4 *b_tile, weft_engine_place at) {
+    WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; ++p) {
+        WEFT_UNROLL for (int e = 0; e < WEFT_ENGINE_ALL_SUMS; ++e) {
+            const int r =
+                at.row + WEFT_ENGINE_FRAGMENT_ROW(e) + WEFT_ENGINE_SUM_ROW(at.lane, e % WEFT_ENGINE_SUMS);
+            const int q = at.column + WEFT_ENGINE_FRAGMENT_COLUMN(e) +
+                          WEFT_ENGINE_SUM_COLUMN(at.lane, e % WEFT_ENGINE_SUMS);
+            WEFT_ENGINE_SUM(sums, e) += WEFT_ENGINE_NUMBER(a_tile, WEFT_ENGINE_HEIGHT, r, p) *
+                                        WEFT_ENGINE_NUMBER(b_tile, WEFT_ENGINE_WIDTH, q, p);
+        }
+    }
+}
+
+#include "gemm_engine_gpu.clh"
+
+#undef WEFT_ENGINE_FORMAT

@@ -12,20 +12,8 @@
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    do {                                                                                                     \
-        const WEFT_SUMS weft_sum = (acc);                                                                    \
-        for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] =                                        \
-                ((const WEFT_SUM *)&weft_sum)[weft_lane];                                                    \
-    } while (0)
-#define WEFT_FORMAT_A f32
-#define WEFT_FORMAT_B f32
-#define WEFT_SUM      float
-#define WEFT_SUMS     WF
-#define WEFT_GEMM_ALONE
+#define WEFT_NAME(suffix) gemm_##suffix
+#include "alone.clh"
 #endif
 
 __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int n,
@@ -52,14 +40,3 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_
 #endif
     WEFT_STORE(acc, batch, row, column, lanes);
 }
-
-#ifdef WEFT_GEMM_ALONE
-#undef WEFT_GEMM_ALONE
-#undef WEFT_FORMAT_A
-#undef WEFT_FORMAT_B
-#undef WEFT_SUM
-#undef WEFT_SUMS
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif

@@ -17,7 +17,7 @@
  * of a lane are ordered by the instruction's step, the fragment, and their number in the fragment. With WEFT_R_READS_AHEAD, for engines
  * whose compiler has enough registers, the next block is read into registers while a block is multiplied.
  *
- * Two files before this one define the engine, as for gemm_engine_gpu.cl. The parameters are set in
+ * engines.clh precedes this file. The parameters are set in
  * src/kernels/recurrent/recurrent_engine_gpu.c. */
 
 #include "recurrent_alone.clh"
@@ -49,33 +49,19 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
     WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = from[i * WEFT_ENGINE_B_LANES];
 }
 
-/* READ gives the words of the block that is multiplied next. With WEFT_R_READS_AHEAD it was read before, and READ reads the block after
- * it. */
-#if WEFT_R_READS_AHEAD
-#define WEFT_R_READ_AHEAD(weights)                                                                           \
-    uint4 next[WEFT_R_FOURS];                                                                                \
-    weft_rg_words(next, weights);
-#define WEFT_R_READ(words, weights)                                                                          \
-    WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i)(words)[i] = next[i];                                  \
-    weft_rg_words(next, (weights) + WEFT_R_BLOCK_FOURS);
-#else
-#define WEFT_R_READ_AHEAD(weights)
-#define WEFT_R_READ(words, weights) weft_rg_words(words, weights);
-#endif
-
-#define WEFT_R_WORD(words, i)                                                                                \
-    ((i) % 4 == 0      ? (words)[(i) / 4].x                                                                  \
-        : (i) % 4 == 1 ? (words)[(i) / 4].y                                                                  \
-        : (i) % 4 == 2 ? (words)[(i) / 4].z                                                                  \
-                       : (words)[(i) / 4].w)
-
 #endif
 
 /* Sets y to the lane's fragments of B at step p of a block, from the words that the lane has read of the packed weights. */
-#define WEFT_R_TAKE_B(y, words)                                                                              \
-    WEFT_UNROLL for (int weft_w = 0; weft_w < WEFT_ENGINE_ACROSS * WEFT_ENGINE_B; ++weft_w)(                 \
-        y)[weft_w / WEFT_ENGINE_B][weft_w % WEFT_ENGINE_B] =                                                 \
-        WEFT_R_WORD(words, p / WEFT_ENGINE_DEPTH * WEFT_ENGINE_ACROSS * WEFT_ENGINE_B + weft_w);
+static inline void WEFT_NAME(take_packed)(uint (*y)[WEFT_ENGINE_B], const uint4 *words, int p) {
+    WEFT_UNROLL for (int w = 0; w < WEFT_ENGINE_ACROSS * WEFT_ENGINE_B; ++w) {
+        const int i = p / WEFT_ENGINE_DEPTH * WEFT_ENGINE_ACROSS * WEFT_ENGINE_B + w;
+        const uint4 four = words[i / 4];
+        y[w / WEFT_ENGINE_B][w % WEFT_ENGINE_B] = i % 4 == 0   ? four.x
+                                                  : i % 4 == 1 ? four.y
+                                                  : i % 4 == 2 ? four.z
+                                                               : four.w;
+    }
+}
 
 /* The macros that recurrent_walk_gpu.clh requires. */
 #define WEFT_R_WALK_ROWS       WEFT_ENGINE_HEIGHT
@@ -86,38 +72,9 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
 #define WEFT_R_WALK_LOCAL                                                                                    \
     __local uint4 states[WEFT_R_STATES];                                                                     \
     __local float4 room[WEFT_ENGINE_HEIGHT * WEFT_R_SUM_PITCH];                                              \
-    WEFT_ENGINE_SHARED(shared)                                                                               \
-    const uint item = (uint)get_local_id(0);                                                                 \
-    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES), row = 0,       \
-              column = warp * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+    WEFT_ENGINE_SHARED(shared)
 #define WEFT_R_WALK_PRODUCT(a, a_row, rows, depth, b, whole, corner)                                         \
-    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];                                      \
-    WEFT_ENGINE_CLEAR(sums)                                                                                  \
-    const bool fresh = corner == (int)get_group_id(0) * WEFT_R_WALK_ACROSS || depth > WEFT_R_DEPTH;          \
-    __global const uint4 *weights =                                                                          \
-        (__global const uint4 *)(b) + WEFT_R_CHUNK_AT(corner, WEFT_R_STEPS(whole)) +                         \
-        warp * (WEFT_R_FOURS * WEFT_ENGINE_B_LANES) + lane % WEFT_ENGINE_B_LANES;                            \
-    WEFT_R_READ_AHEAD(weights)                                                                               \
-    WEFT_ROLLED for (int start = 0; start < depth; start += WEFT_R_DEPTH) {                                  \
-        if (fresh) WEFT_NAME(bring)(states, a + start, a_row, rows, depth - start, item);                    \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-        WEFT_ROLLED for (int k = 0; k < min(depth - start, WEFT_R_DEPTH); k += WEFT_ENGINE_STEP) {           \
-            uint4 words[WEFT_R_FOURS];                                                                       \
-            WEFT_R_READ(words, weights)                                                                      \
-            weights += WEFT_R_BLOCK_FOURS;                                                                   \
-            WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                      \
-                const int origin = 0;                                                                        \
-                WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                       \
-                uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                                                   \
-                WEFT_ENGINE_TAKE_A(x, states + k / WEFT_ENGINE_STEP * WEFT_R_PANEL)                          \
-                WEFT_R_TAKE_B(y, words)                                                                      \
-                WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);                                \
-            }                                                                                                \
-        }                                                                                                    \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-    }                                                                                                        \
-    WEFT_ENGINE_EVERY_SUM(((__local float *)room)[r * (4 * WEFT_R_SUM_PITCH) + q] = sums[i][j][s];)          \
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WEFT_NAME(product)(room, states, shared, a, a_row, rows, depth, b, whole, corner);
 #define WEFT_R_WALK_SPREAD
 #define WEFT_R_WALK_SUMS(first)     (room + ((first) + WEFT_R_Y) * WEFT_R_SUM_PITCH)
 #define WEFT_R_WALK_QUAD(sums)      (sums)[WEFT_R_X]
@@ -128,17 +85,64 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
 /* Copies rows of states into local memory, rounded; numbers past the last row or the depth are zero. */
 __attribute__((always_inline)) static inline void WEFT_NAME(bring)(
     __local uint4 *states, __global const float *a, int a_row, int rows, int left, uint item) {
-    const int i = (int)(item / WEFT_R_CHUNKS_OF_ROW), x = (int)(item % WEFT_R_CHUNKS_OF_ROW), next = 1;
+    const int i = (int)(item / WEFT_R_CHUNKS_OF_ROW), x = (int)(item % WEFT_R_CHUNKS_OF_ROW);
     const int wide = WEFT_ENGINE_WIDE_f32(a, a_row);
     uint4 chunks[WEFT_R_COPIES];
     WEFT_UNROLL for (int j = 0; j < WEFT_R_COPIES; ++j) {
         const int r = i + j * (WEFT_ENGINE_GROUP / WEFT_R_CHUNKS_OF_ROW), count = r < rows ? left - 8 * x : 0;
-        __global const float *const at = a + (r * a_row + 8 * x);
-        WEFT_ENGINE_READ_WORDS(WEFT_OF_A, WEFT_ENGINE_HEIGHT)
+        chunks[j] = WEFT_NAME(read_chunk)(a + (r * a_row + 8 * x), 1, wide, count);
     }
     states += x / WEFT_ENGINE_CHUNKS * WEFT_R_PANEL + i * WEFT_ENGINE_PITCH + x % WEFT_ENGINE_CHUNKS;
     WEFT_UNROLL for (int j = 0; j < WEFT_R_COPIES; ++j)
         states[j * (WEFT_ENGINE_GROUP / WEFT_R_CHUNKS_OF_ROW) * WEFT_ENGINE_PITCH] = chunks[j];
+}
+
+/* Multiplies the group's rows of A by a chunk of columns of the packed weights `b`, and stores the sums in `room`. `states` keeps the rounded
+ * rows of A from one chunk to the next, if there are at most WEFT_R_DEPTH steps. */
+__attribute__((always_inline)) static inline void WEFT_NAME(product)(__local float4 *room,
+    __local uint4 *states, __local uint *shared, __global const float *a, int a_row, int rows, int depth,
+    __global const float *b, int whole, int corner) {
+    const uint item = (uint)get_local_id(0);
+    const weft_engine_place at = WEFT_NAME(place)(item);
+    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_NAME(clear)(sums);
+    const bool fresh = corner == (int)get_group_id(0) * WEFT_R_WALK_ACROSS || depth > WEFT_R_DEPTH;
+    __global const uint4 *weights = (__global const uint4 *)b + WEFT_R_CHUNK_AT(corner, WEFT_R_STEPS(whole)) +
+                                    at.warp * (WEFT_R_FOURS * WEFT_ENGINE_B_LANES) +
+                                    at.lane % WEFT_ENGINE_B_LANES;
+    uint4 next[WEFT_R_FOURS]; /* with WEFT_R_READS_AHEAD: the words of the block that is multiplied next */
+    if (WEFT_R_READS_AHEAD) weft_rg_words(next, weights);
+    WEFT_ROLLED for (int start = 0; start < depth; start += WEFT_R_DEPTH) {
+        if (fresh) WEFT_NAME(bring)(states, a + start, a_row, rows, depth - start, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_ROLLED for (int k = 0; k < min(depth - start, WEFT_R_DEPTH); k += WEFT_ENGINE_STEP) {
+            uint4 words[WEFT_R_FOURS];
+            if (WEFT_R_READS_AHEAD) {
+                WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = next[i];
+                weft_rg_words(next, weights + WEFT_R_BLOCK_FOURS);
+            } else {
+                weft_rg_words(words, weights);
+            }
+            weights += WEFT_R_BLOCK_FOURS;
+            WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
+                WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+                uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+                __local const uint4 *const panel = states + k / WEFT_ENGINE_STEP * WEFT_R_PANEL;
+                WEFT_NAME(take_a)(x, (__local const WEFT_ENGINE_A_TYPE *)panel, at.row, at.lane, p);
+                WEFT_NAME(take_packed)(y, words, p);
+                WEFT_NAME(multiply)(sums, x, y, at, shared);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    WEFT_UNROLL for (int e = 0; e < WEFT_ENGINE_ALL_SUMS; ++e) {
+        const int r =
+            at.row + WEFT_ENGINE_FRAGMENT_ROW(e) + WEFT_ENGINE_SUM_ROW(at.lane, e % WEFT_ENGINE_SUMS);
+        const int q = at.column + WEFT_ENGINE_FRAGMENT_COLUMN(e) +
+                      WEFT_ENGINE_SUM_COLUMN(at.lane, e % WEFT_ENGINE_SUMS);
+        ((__local float *)room)[r * (4 * WEFT_R_SUM_PITCH) + q] = WEFT_ENGINE_SUM(sums, e);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 #include "recurrent_walk_gpu.clh"
@@ -170,5 +174,4 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     ((__global uint4 *)(packed + packed_offset))[item] = words;
 }
 
-#undef WEFT_R_TAKE_B
 #include "recurrent_alone.clh"

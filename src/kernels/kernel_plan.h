@@ -5,7 +5,8 @@
  * that only these launches write. An epilogue stores the result of a contraction instead.
  *
  * A template may be in a program several times. WEFT_NAME and the macros of the plan are defined before each copy and undefined
- * after it. The template therefore names its kernels WEFT_NAME(suffix), and has an include guard around all other definitions.
+ * after it. The template therefore names its kernels, and functions that depend on its macros, WEFT_NAME(suffix), and has an include guard
+ * around all other definitions.
  * Without these macros it compiles by itself.
  *
  * All batch sizes share one program. Macros must therefore not depend on the batch size: decisions about them use general sizes

@@ -227,22 +227,20 @@ static void try(const wi_implementation *model, const wi_variant *variant, const
 typedef struct model {
     wi_implementation record;
     const char *headers[MOST_HEADERS];
-    char instruction[32];
 } model;
 
-/* The record conv_<engine><ending> of the family, with a model in place of the header of the instruction. */
+/* The record conv_<engine><ending> of the family, with a model in place of the instruction. */
 static void find(
     model *found, const wi_implementation *const *family, const char *engine, const char *ending) {
     char name[32];
     snprintf(name, sizeof name, "conv_%s%s", engine, ending);
-    snprintf(found->instruction, sizeof found->instruction, "%s_model.clh", engine);
     while (*family && strcmp((*family)->name, name) != 0) family++;
     if (!*family) fail_msg("there is no %s", name);
     found->record = **family;
     for (int i = 0; found->record.headers[i]; i++) {
         assert_true(i + 1 < MOST_HEADERS);
         const char *const header = found->record.headers[i];
-        found->headers[i] = strstr(header, "_instruction") ? found->instruction : header;
+        found->headers[i] = strcmp(header, "engines.clh") == 0 ? "engine_modelled.clh" : header;
         found->headers[i + 1] = NULL;
     }
     found->record.headers = found->headers;

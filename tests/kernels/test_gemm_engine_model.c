@@ -13,24 +13,20 @@
 /* Multiples of no tile; two work-groups each way of the smaller ones, and k longer than local memory holds at once. */
 enum { ROWS = 67, COLUMNS = 75, DEPTH = 45, BATCH = 2 };
 
-static const char *const models[][2] = {{"gpu_mma", "mma_model.clh"}, {"gpu_wmma", "wmma_model.clh"},
-    {"gpu_wmma12", "wmma12_model.clh"}, {"gpu_mfma", "mfma_model.clh"}, {"gpu_xmx8", "xmx8_model.clh"},
-    {"gpu_xmx16", "xmx16_model.clh"}};
+static const char *const models[] = {
+    "gpu_mma", "gpu_wmma", "gpu_wmma12", "gpu_mfma", "gpu_xmx8", "gpu_xmx16"};
 enum { MODELS = sizeof models / sizeof *models };
 /* Those whose k is split, and a product from parts. */
-static const char *const split_models[][2] = {{"gpu_mma_split", "mma_model.clh"},
-    {"gpu_wmma_split", "wmma_model.clh"}, {"gpu_wmma12_split", "wmma12_model.clh"},
-    {"gpu_mfma_split", "mfma_model.clh"}, {"gpu_xmx8_split", "xmx8_model.clh"},
-    {"gpu_xmx16_split", "xmx16_model.clh"}, {"gpu_mma_parts_split", "mma_model.clh"}};
+static const char *const split_models[] = {"gpu_mma_split", "gpu_wmma_split", "gpu_wmma12_split",
+    "gpu_mfma_split", "gpu_xmx8_split", "gpu_xmx16_split", "gpu_mma_parts_split"};
 enum { SPLIT_MODELS = sizeof split_models / sizeof *split_models };
 
-/* The record with its model in place of the last header, which is the instruction. */
-static wi_implementation modelled(const char *name, const char *header, const char **headers) {
+/* The record with models in place of the engines' instructions. */
+static wi_implementation modelled(const char *name) {
+    static const char *const headers[] = {"engine_modelled.clh", NULL};
     for (int i = 0; wi_product_family[i]; i++) {
         if (strcmp(wi_product_family[i]->name, name) != 0) continue;
         wi_implementation model = *wi_product_family[i];
-        headers[0] = model.headers[0];
-        headers[1] = header;
         model.headers = headers;
         model.needs.engines = 0;
         return model;
@@ -58,8 +54,7 @@ static void every_engine_layout_and_format(void **state) {
     (void)state;
     if (!is_of_class_gpu() || test_reduced()) skip();
     for (int engine = 0; engine < MODELS; engine++) {
-        const char *headers[3] = {NULL};
-        const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
+        const wi_implementation model = modelled(models[engine]);
         const wi_variant *const small = wi_implementation_variant(&model, 1);
         const int tried = engine == 0 ? 4 : 2; /* what rounds other formats is the same text for all */
         for (int i = 0; i < tried; i++) {
@@ -79,8 +74,7 @@ static void large_tiles(void **state) {
     (void)state;
     if (!is_of_class_gpu() || test_reduced()) skip();
     for (int engine = 0; engine < MODELS; engine += 2) {
-        const char *headers[3] = {NULL};
-        const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
+        const wi_implementation model = modelled(models[engine]);
         const wi_variant *const large = wi_implementation_variant(&model, 0);
         assert_string_equal(large->name, "large");
         for (int layout = 1; layout < 3; layout++) {
@@ -94,13 +88,11 @@ static void large_tiles(void **state) {
  * larger products by the same kernels, above and in test_gemm_parts. */
 static void check_one_group(
     const char *engine, const char *ending, int64_t depth, const weft_dtype formats[2]) {
-    const char *headers[3] = {NULL};
-    char name[32], header[32];
+    char name[32];
     if (!is_of_class_gpu()) skip();
     if (!test_selects_some() && (!test_reduced() || strcmp(engine, "mma") != 0)) skip();
     snprintf(name, sizeof name, "gpu_%s%s", engine, ending);
-    snprintf(header, sizeof header, "%s_model.clh", engine);
-    const wi_implementation model = modelled(name, header, headers);
+    const wi_implementation model = modelled(name);
     wi_gemm_shape shape = shape_of(33, 19, depth, false, false);
     shape.batch = 1;
     check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
@@ -120,8 +112,7 @@ static void splits_of_k(void **state) {
     (void)state;
     if (!is_of_class_gpu() || test_reduced()) skip();
     for (int engine = 0; engine < SPLIT_MODELS; engine++) {
-        const char *headers[3] = {NULL};
-        const wi_implementation model = modelled(split_models[engine][0], split_models[engine][1], headers);
+        const wi_implementation model = modelled(split_models[engine]);
         const weft_dtype format = strstr(model.name, "_parts") ? WEFT_F32 : WEFT_BF16;
         const wi_variant *const variant = wi_implementation_variant(&model, engine % 2 ? 0 : 1);
         for (int64_t depth = DEPTH; depth < 200; depth += 89) {

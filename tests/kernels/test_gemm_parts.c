@@ -28,12 +28,12 @@ typedef struct parts_kernel {
 } parts_kernel;
 
 static const parts_kernel kernels[] = {{"cpu_amx_parts", {"amx_model.clh"}, {NULL}, WEFT_CLASS_CPU},
-    {"gpu_mma_parts", {"mma.clh", "mma_model.clh"}, {NULL}, WEFT_CLASS_GPU},
-    {"gpu_wmma_parts", {"wmma.clh", "wmma_model.clh"}, {"large", "six_small"}, WEFT_CLASS_GPU},
-    {"gpu_wmma12_parts", {"wmma12.clh", "wmma12_model.clh"}, {"small"}, WEFT_CLASS_GPU},
-    {"gpu_mfma_parts", {"mfma.clh", "mfma_model.clh"}, {"large", "six_small"}, WEFT_CLASS_GPU},
-    {"gpu_xmx8_parts", {"xmx8.clh", "xmx8_model.clh"}, {"six"}, WEFT_CLASS_GPU},
-    {"gpu_xmx16_parts", {"xmx16.clh", "xmx16_model.clh"}, {"small"}, WEFT_CLASS_GPU}};
+    {"gpu_mma_parts", {"engine_modelled.clh"}, {NULL}, WEFT_CLASS_GPU},
+    {"gpu_wmma_parts", {"engine_modelled.clh"}, {"large", "six_small"}, WEFT_CLASS_GPU},
+    {"gpu_wmma12_parts", {"engine_modelled.clh"}, {"small"}, WEFT_CLASS_GPU},
+    {"gpu_mfma_parts", {"engine_modelled.clh"}, {"large", "six_small"}, WEFT_CLASS_GPU},
+    {"gpu_xmx8_parts", {"engine_modelled.clh"}, {"six"}, WEFT_CLASS_GPU},
+    {"gpu_xmx16_parts", {"engine_modelled.clh"}, {"small"}, WEFT_CLASS_GPU}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static wi_implementation parts(const parts_kernel *kernel, bool model) {

@@ -344,8 +344,8 @@ static void a_wrong_engine_does_not_serve(void **state) {
     assert_true(engine_serves(context));
     weft_context_release(context);
     if (gpu)
-        break_kernel(
-            scratch_path(*state, "kernels"), "engine_model.clh", "sum += weft_model_", "sum += 0.125f; ");
+        break_kernel(scratch_path(*state, "kernels"), "engine_tile.clh", "sum += WEFT_JOIN(weft_model_",
+            "sum += 0.125f; ");
     else
         break_kernel(scratch_path(*state, "kernels"), "amx_model.clh", "even + odd", "0.125f + ");
     for (int start = 0; start < 2; start++) { /* the second time from the cache */

@@ -21,10 +21,13 @@ static const tile together = {{8, 16, 8, 4, 8, 8}, "WEFT_GEMM_ROWS"},
 
 /* Compiles if the macros are those of the tile. */
 static void append(wi_text *source, const tile *own, const char *name) {
-    const wi_kernel_plan plan = {.headers = wi_tile_headers, .parameters = parameters, .values = own->values};
+    static const char *const headers[] = {"alone.clh", "gemm_tile_gpu.clh", NULL};
+    const wi_kernel_plan plan = {.headers = headers, .parameters = parameters, .values = own->values};
     wi_kernel_macros_define(&plan, source);
+    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", name);
     assert_weft_ok(wi_kernel_headers_include(&plan, source));
     wi_text_append(source, "WEFT_REQUIRE(%s, WEFT_GEMM_NEXT_A == %s);\n", name, own->next);
+    wi_text_append(source, "#undef WEFT_NAME\n");
     wi_kernel_macros_undefine(&plan, source);
 }
 

@@ -99,16 +99,17 @@ static double gradient_cost(const wi_kernel_site *site) {
         .without = WI_QUIRK_PRIVATE_FRAGMENTS,                                                               \
         .engines = (engine),                                                                                 \
         .limits = way##_limits}
+static const char *const headers[] = {"engines.clh", NULL};
+
 /* Defines the two records of an engine. engine: its WI_ENGINE_ bit; the other parameters: the variants of both passes. */
 #define ENGINE(suffix, engine, forward_variants, gradient_variants)                                          \
-    static const char *const suffix##_headers[] = {WI_ENGINE_FILES(suffix), NULL};                           \
     const wi_implementation wi_attention_##suffix = {                                                        \
         RECORD("attention_gpu_" #suffix, wi_op_attention_forward, "attention_engine_gpu.cl", forward),       \
-        NEEDS(engine, forward), .headers = suffix##_headers, .variants = forward_variants};                  \
+        NEEDS(engine, forward), .headers = headers, .variants = forward_variants};                           \
     const wi_implementation wi_attention_##suffix##_gradient = {                                             \
         RECORD("attention_gradient_gpu_" #suffix, wi_op_attention_gradient, "attention_engine_back_gpu.cl",  \
             gradient),                                                                                       \
-        NEEDS(engine, gradient), .headers = suffix##_headers, .variants = gradient_variants}
+        NEEDS(engine, gradient), .headers = headers, .variants = gradient_variants}
 
 /* Tiles have 64 rows and 32 others, and groups have 128 items, so that a lane has 16 scores. For wide heads, which need many
  * sums, groups have 256 items and a lane has 8 scores. The gradient keeps two blocks of rows in local memory. For wide heads a
@@ -126,7 +127,8 @@ ENGINE(mma, WI_ENGINE_MMA, mma_variants, mma_gradient_variants);
 
 HEADS(wmma_variants, WI_WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1), TILE(4, 2, 1, 1));
 ENGINE(wmma, WI_ENGINE_WMMA, wmma_variants, wmma_variants);
-ENGINE(wmma12, WI_ENGINE_WMMA12, wmma_variants, wmma_variants);
+HEADS(wmma12_variants, WI_WMMA12, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1), TILE(4, 2, 1, 1));
+ENGINE(wmma12, WI_ENGINE_WMMA12, wmma12_variants, wmma12_variants);
 
 #define MFMA WI_MFMA, [HELD] = 1
 HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(4, 1, 1, 1), TILE(4, 1, 1, 1));

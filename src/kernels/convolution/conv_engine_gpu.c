@@ -83,10 +83,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
+static const char *const headers[] = {"conv_taps_gpu.clh", "engines.clh", NULL};
+
 /* Defines the record of one engine. conv_engines_gpu.h, which lists the engines, uses this macro. */
 #define ENGINE(suffix, engine, ...)                                                                          \
-    static const char *const suffix##_headers[] = {                                                          \
-        "conv_stage_gpu.clh", "conv_taps_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                           \
     static const wi_variant suffix##_variants[] = {__VA_ARGS__, {0}};                                        \
     const wi_implementation wi_conv_##suffix = {.name = "conv_" #suffix,                                     \
         .ops = {&wi_op_conv, &wi_op_conv_data},                                                              \
@@ -95,7 +95,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
         .quads = true,                                                                                       \
         .file = "conv_engine_gpu.cl",                                                                        \
-        .headers = suffix##_headers,                                                                         \
+        .headers = headers,                                                                                  \
         .parameters = parameters,                                                                            \
         .variants = suffix##_variants,                                                                       \
         .accepts = accepts,                                                                                  \

@@ -26,7 +26,7 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 0}}, {0}};
 static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 1}}, {0}};
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
+static const char *const headers[] = {"conv_taps_gpu.clh", NULL};
 
 static wi_conv_panels panels_of(const wi_kernel_site *site) {
     const int64_t step = site->values[WI_TILE_STEP];

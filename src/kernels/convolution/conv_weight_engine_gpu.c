@@ -62,10 +62,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
+static const char *const headers[] = {"conv_weight_walk_gpu.clh", "engines.clh", NULL};
+
 /* Defines the record of one engine. conv_engines_gpu.h, which lists the engines, uses this macro. */
 #define ENGINE(suffix, engine, ...)                                                                          \
-    static const char *const suffix##_headers[] = {                                                          \
-        "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                    \
     static const wi_variant suffix##_variants[] = {__VA_ARGS__, {0}};                                        \
     const wi_implementation wi_conv_weight_##suffix = {.name = "conv_" #suffix "_weight",                    \
         .ops = {&wi_op_conv_weight},                                                                         \
@@ -73,7 +73,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         .format_count = WI_FRAGMENT_FORMATS,                                                                 \
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
         .file = "conv_weight_engine_gpu.cl",                                                                 \
-        .headers = suffix##_headers,                                                                         \
+        .headers = headers,                                                                                  \
         .parameters = parameters,                                                                            \
         .variants = suffix##_variants,                                                                       \
         .accepts = accepts,                                                                                  \

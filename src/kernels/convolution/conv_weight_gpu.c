@@ -17,8 +17,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64}},
 /* Compiled code of this variant is as fast as that of `large`, so only a measurement can prefer it. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64}}, {0}};
 
-static const char *const headers[] = {
-    "gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", NULL};
+static const char *const headers[] = {"conv_weight_walk_gpu.clh", NULL};
 
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);

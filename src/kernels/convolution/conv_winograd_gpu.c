@@ -22,7 +22,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
     {"large_2", {16, 16, 8, 8, 8, 0, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 0, 64, 2}},
     {"small_2", {8, 8, 4, 4, 8, 0, 0, 64, 2}}, {0}};
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
+static const char *const headers[] = {"winograd.clh", NULL};
 
 /* LEAST: with fewer channels in the image or the result, the transforms cost more than the products save. MOST: floats of pixels
  * and products in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */

@@ -1,15 +1,14 @@
-/* Matrix engines of GPUs: what the kernels that use them have in common. cl_kernels/product/engine_tile.clh has the tile.
- *
- * Each engine has two header files: one says which numbers of a fragment each lane holds, the other has the instruction. They
- * precede the templates that use the engine, in this order. */
+/* Matrix engines of GPUs: what the kernels that use them have in common. cl_kernels/product/engine_tile.clh has the tile. The
+ * table of engines, engines.clh, precedes the templates that use an engine: it says which numbers of a fragment each lane holds, and has the
+ * instruction. */
 #ifndef WI_ENGINE_GPU_H
 #define WI_ENGINE_GPU_H
 
 #include "cl/matrix_engine.h"
 #include "kernels/implementation.h"
 
-/* The first parameters of an implementation that uses an engine. The last three are properties of the engine's instruction; its
- * first header has them, too, and the compiler checks that they agree. */
+/* The first parameters of an implementation that uses an engine. The last four are the engine, by its number in engines.clh, and
+ * properties of its instruction, which engines.clh has, too; the compiler checks that they agree. */
 enum {
     WI_WARPS_DOWN, /* sub-groups of a work-group, along the rows and the columns of its tile */
     WI_WARPS_ACROSS,
@@ -18,6 +17,7 @@ enum {
     WI_FRAGMENTS_DOWN,
     WI_FRAGMENTS_ACROSS,
     WI_FRAGMENT_STEPS, /* steps of k that are in local memory at a time */
+    WI_FRAGMENT_KIND,
     WI_FRAGMENT_LANES, /* work-items of a sub-group */
     WI_FRAGMENT_ROWS,  /* rows and columns of a fragment */
     WI_FRAGMENT_COLUMNS,
@@ -26,20 +26,22 @@ enum {
 
 #define WI_FRAGMENT_NAMES                                                                                    \
     "WEFT_ENGINE_WARPS_DOWN", "WEFT_ENGINE_WARPS_ACROSS", "WEFT_ENGINE_DOWN", "WEFT_ENGINE_ACROSS",          \
-        "WEFT_ENGINE_STEP", "WEFT_ENGINE_LANES", "WEFT_ENGINE_ROWS", "WEFT_ENGINE_COLUMNS"
+        "WEFT_ENGINE_STEP", "WEFT_ENGINE_KIND", "WEFT_ENGINE_LANES", "WEFT_ENGINE_ROWS",                     \
+        "WEFT_ENGINE_COLUMNS"
 
 /* The values of a variant: those of a tile, and those of an engine. */
 #define WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across)                                     \
     [WI_WARPS_DOWN] = (down), [WI_WARPS_ACROSS] = (across), [WI_FRAGMENTS_DOWN] = (fragments_down),          \
     [WI_FRAGMENTS_ACROSS] = (fragments_across), [WI_FRAGMENT_STEPS] = 32
-#define WI_MMA   [WI_FRAGMENT_LANES] = 32, [WI_FRAGMENT_ROWS] = 16, [WI_FRAGMENT_COLUMNS] = 8
-#define WI_WMMA  [WI_FRAGMENT_LANES] = 32, [WI_FRAGMENT_ROWS] = 16, [WI_FRAGMENT_COLUMNS] = 16
-#define WI_MFMA  [WI_FRAGMENT_LANES] = 64, [WI_FRAGMENT_ROWS] = 32, [WI_FRAGMENT_COLUMNS] = 32
-#define WI_XMX8  [WI_FRAGMENT_LANES] = 8, [WI_FRAGMENT_ROWS] = 8, [WI_FRAGMENT_COLUMNS] = 8
-#define WI_XMX16 [WI_FRAGMENT_LANES] = 16, [WI_FRAGMENT_ROWS] = 8, [WI_FRAGMENT_COLUMNS] = 16
-
-/* The headers of the engine with this name. */
-#define WI_ENGINE_FILES(engine) #engine ".clh", #engine "_instruction.clh"
+#define WI_FRAGMENT_SHAPE(kind, lanes, rows, columns)                                                        \
+    [WI_FRAGMENT_KIND] = (kind), [WI_FRAGMENT_LANES] = (lanes), [WI_FRAGMENT_ROWS] = (rows),                 \
+    [WI_FRAGMENT_COLUMNS] = (columns)
+#define WI_MMA    WI_FRAGMENT_SHAPE(1, 32, 16, 8)
+#define WI_WMMA   WI_FRAGMENT_SHAPE(2, 32, 16, 16)
+#define WI_WMMA12 WI_FRAGMENT_SHAPE(3, 32, 16, 16)
+#define WI_MFMA   WI_FRAGMENT_SHAPE(4, 64, 32, 32)
+#define WI_XMX8   WI_FRAGMENT_SHAPE(5, 8, 8, 8)
+#define WI_XMX16  WI_FRAGMENT_SHAPE(6, 16, 8, 16)
 
 /* Rows, columns and work-items of a work-group's tile. */
 int64_t wi_fragments_height(const int *values);

@@ -26,8 +26,8 @@
  *       the types of one sum and of WEFT_LANES sums ("float", "WF")
  *
  * and the macros of `prepare`, by which a template leaves out code that this product does not need. All are undefined after the
- * copy. Without them the file compiles by itself, with an epilogue that only stores (parameters __global float *c, long c_batch, long
- * c_row; column stride 1). */
+ * copy. Without them the file compiles by itself (alone.clh), with an epilogue that only stores (parameters __global float *c, long
+ * c_batch, long c_row; column stride 1). */
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 

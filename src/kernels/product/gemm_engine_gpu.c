@@ -64,7 +64,7 @@ static double cost(const wi_kernel_site *site) {
     return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
-static void launch(const wi_kernel_site *site, const char *suffix, wi_kernel_plan *plan) {
+static void launch(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
     const wi_splitting product = splitting_of(site);
@@ -72,22 +72,24 @@ static void launch(const wi_kernel_site *site, const char *suffix, wi_kernel_pla
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_fragments_width(p)) * wi_fragments_group(p),
         (size_t)wi_divide_up(shape->m, wi_fragments_height(p)), (size_t)shape->batch},
                  local[] = {wi_fragments_group(p), 1, 1};
-    wi_kernel_launch *const launch = wi_gemm_launch(plan, suffix, global, local);
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, "blocks", global, local);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k));
     wi_gemm_add_strides(launch, shape);
     if (splits > 1) wi_splitting_apply(plan, launch, site, &product, splits);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    launch(site, "blocks", plan);
+    launch(site, plan);
     wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(wi_fragments_format(site))->name);
     return WEFT_OK;
 }
 
 static weft_status prepare_parts(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    launch(site, "parts", plan);
+    launch(site, plan);
     return WEFT_OK;
 }
+
+static const char *const headers[] = {"engines.clh", NULL};
 
 static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
 
@@ -104,7 +106,7 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
     const wi_implementation wi_gemm_##engine##ending = {.name = "gpu_" #engine #ending,                      \
         .ops = {&wi_op_matmul},                                                                              \
         .needs = {.classes = WI_ON_GPU, .engines = (bit), .limits = limits},                                 \
-        .headers = engine##_headers,                                                                         \
+        .headers = headers,                                                                                  \
         .parameters = parameters,                                                                            \
         .variants = engine##ending##_variants,                                                               \
         .cost = cost,                                                                                        \
@@ -113,7 +115,6 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
         KIND}
 /* The four records of an engine: for 16-bit factors and for parts, without splits and with them. */
 #define ENGINE(engine, bit, TILES, TILES_OF_PARTS)                                                           \
-    static const char *const engine##_headers[] = {WI_ENGINE_FILES(engine), NULL};                           \
     RECORD(engine, , bit, BLOCKS, TILES, 0);                                                                 \
     RECORD(engine, _split, bit, BLOCKS, TILES, 1);                                                           \
     RECORD(engine, _parts, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 0);                                         \
@@ -121,11 +122,11 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
 
 /* A variant. With two parts a product of numbers becomes three products, with three parts six; the latter variants are named
  * "six". */
-#define TILE(name, parts, down, across, fragments_down, fragments_across, split, shape)                      \
+#define TILE(name, parts, down, across, fragments_down, fragments_across, split, ...)                        \
     {                                                                                                        \
         (name), {                                                                                            \
             WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across),                                \
-                shape, [PARTS] = (parts), [SPLIT] = (split)                                                  \
+                __VA_ARGS__, [PARTS] = (parts), [SPLIT] = (split)                                            \
         }                                                                                                    \
     }
 
@@ -136,13 +137,17 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
         TILE("six", 3, 4, 2, 2, 4, split, WI_MMA), TILE("six_small", 3, 2, 2, 2, 4, split, WI_MMA)
 ENGINE(mma, WI_ENGINE_MMA, MMA_TILES, MMA_PARTS);
 
-#define WMMA_TILES(split)                                                                                    \
-    TILE("large", 1, 2, 4, 4, 2, split, WI_WMMA), TILE("small", 1, 2, 2, 2, 2, split, WI_WMMA)
-#define WMMA_PARTS(split)                                                                                    \
-    TILE("large", 2, 4, 4, 2, 2, split, WI_WMMA), TILE("small", 2, 2, 2, 2, 2, split, WI_WMMA),              \
-        TILE("six", 3, 4, 2, 2, 2, split, WI_WMMA), TILE("six_small", 3, 2, 2, 2, 2, split, WI_WMMA)
+#define WMMA_TILES_OF(shape, split)                                                                          \
+    TILE("large", 1, 2, 4, 4, 2, split, shape), TILE("small", 1, 2, 2, 2, 2, split, shape)
+#define WMMA_PARTS_OF(shape, split)                                                                          \
+    TILE("large", 2, 4, 4, 2, 2, split, shape), TILE("small", 2, 2, 2, 2, 2, split, shape),                  \
+        TILE("six", 3, 4, 2, 2, 2, split, shape), TILE("six_small", 3, 2, 2, 2, 2, split, shape)
+#define WMMA_TILES(split)   WMMA_TILES_OF(WI_WMMA, split)
+#define WMMA_PARTS(split)   WMMA_PARTS_OF(WI_WMMA, split)
+#define WMMA12_TILES(split) WMMA_TILES_OF(WI_WMMA12, split)
+#define WMMA12_PARTS(split) WMMA_PARTS_OF(WI_WMMA12, split)
 ENGINE(wmma, WI_ENGINE_WMMA, WMMA_TILES, WMMA_PARTS);
-ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA_TILES, WMMA_PARTS);
+ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA12_TILES, WMMA12_PARTS);
 
 #define MFMA_TILES(split)                                                                                    \
     TILE("large", 1, 2, 2, 2, 2, split, WI_MFMA), TILE("small", 1, 2, 2, 1, 1, split, WI_MFMA)

@@ -105,8 +105,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 #define RECORD                                                                                               \
     .ops = {&wi_op_matmul}, WI_GEMM_FORMATS,                                                                 \
     .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},                     \
-    .file = "gemm_gpu.cl", .headers = wi_tile_headers, .quads = true, .parameters = parameters,              \
-    .cost = cost, .prepare = prepare
+    .file = "gemm_gpu.cl", .quads = true, .parameters = parameters, .cost = cost, .prepare = prepare
 
 const wi_implementation wi_gemm_gpu = {
     .name = "gpu_tiled", RECORD, .variants = variants, .tuned_variants = tuned_variants, .accepts = accepts};

@@ -3,8 +3,6 @@
 #include "cl/quirks.h"
 #include "kernels/product/gemm.h"
 
-const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", NULL};
-
 int64_t wi_tile_height(const int *values) {
     return (int64_t)values[WI_TILE_DOWN] * values[WI_TILE_ROWS];
 }

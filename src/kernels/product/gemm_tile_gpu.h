@@ -45,7 +45,4 @@ bool wi_tile_suits(const wi_device_profile *device, const int *values);
  * is ordinary memory, the share is 1. */
 double wi_tile_useful_part(const wi_device_profile *device, const int *values);
 
-/* The headers of a template that needs nothing but the tile. */
-extern const char *const wi_tile_headers[];
-
 #endif

@@ -52,9 +52,11 @@ static double cost(const wi_kernel_site *site) {
     return wi_recurrent_groups_seconds(site, &groups);
 }
 
+static const char *const headers[] = {"elementwise.clh", "recurrent.clh", "engines.clh", NULL};
+
 #define RECORD(spelling, op, suffix, engine)                                                                 \
     {                                                                                                        \
-        .name = (spelling), .ops = {&(op)}, .file = "recurrent_engine_gpu.cl", .headers = suffix##_headers,  \
+        .name = (spelling), .ops = {&(op)}, .file = "recurrent_engine_gpu.cl", .headers = headers,           \
         .parameters = parameters, .variants = suffix##_variants,                                             \
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
         .formats = wi_fragment_formats, .format_count = WI_FRAGMENT_FORMATS, .accepts = accepts,             \
@@ -62,8 +64,6 @@ static double cost(const wi_kernel_site *site) {
     }
 /* Defines the two records of an engine. engine: its WI_ENGINE_ bit; the other arguments: the tile. */
 #define ENGINE(suffix, engine, ...)                                                                          \
-    static const char *const suffix##_headers[] = {                                                          \
-        "elementwise.clh", "recurrent.clh", WI_ENGINE_FILES(suffix), NULL};                                  \
     static const wi_variant suffix##_variants[] = {                                                          \
         {"256", {__VA_ARGS__, [DEPTH] = 256, [PREPARE] = 64}}, {0}};                                         \
     const wi_implementation wi_recurrent_##suffix =                                                          \
@@ -73,10 +73,9 @@ static double cost(const wi_kernel_site *site) {
 
 /* Tiles have 16 rows, or as many as a fragment has if these are more, and 256 columns; groups have 256 items. Threads of Intel's
  * GPUs have only 128 words of registers per lane, which hold one block of weights. */
-#define WMMA WI_FRAGMENT_TILE(1, 8, 1, 2), WI_WMMA, [READS_AHEAD] = 1
 ENGINE(mma, WI_ENGINE_MMA, WI_FRAGMENT_TILE(1, 8, 1, 4), WI_MMA, [READS_AHEAD] = 1);
-ENGINE(wmma, WI_ENGINE_WMMA, WMMA);
-ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA);
+ENGINE(wmma, WI_ENGINE_WMMA, WI_FRAGMENT_TILE(1, 8, 1, 2), WI_WMMA, [READS_AHEAD] = 1);
+ENGINE(wmma12, WI_ENGINE_WMMA12, WI_FRAGMENT_TILE(1, 8, 1, 2), WI_WMMA12, [READS_AHEAD] = 1);
 ENGINE(mfma, WI_ENGINE_MFMA, WI_FRAGMENT_TILE(1, 4, 1, 2), WI_MFMA, [READS_AHEAD] = 1);
 ENGINE(xmx8, WI_ENGINE_XMX8, WI_FRAGMENT_TILE(1, 32, 2, 1), WI_XMX8, [READS_AHEAD] = 0);
 ENGINE(xmx16, WI_ENGINE_XMX16, WI_FRAGMENT_TILE(1, 16, 2, 1), WI_XMX16, [READS_AHEAD] = 0);
