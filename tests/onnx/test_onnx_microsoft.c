@@ -242,6 +242,31 @@ static void test_examples(void **state) {
     assert_int_equal(failed, 0);
 }
 
+/* ---- refusals ---- */
+
+static void test_refusals(void **state) {
+    static const struct {
+        example node;
+        const char *error;
+    } refused[] = {{{"FusedMatMul", "X 2 3 5,X 2 5 7", "transBatchA=1", "y"}, "transBatchA, transBatchB"},
+        {{"FusedMatMul", "X 5,X 5 7", "", "y"}, "vectors are not supported"},
+        {{"EmbedLayerNormalization", "N7 2 3,-,x 7 5,x 4 5,-,x 5,x 5", "", "y m"}, "mask_index"},
+        {{"Attention", "X 2 3 5,x 5 12,x 12", "num_heads=3", "y"}, "num_heads that divide its width"},
+        {{"Attention", "X 2 3 5,x 5 12,x 12", "num_heads=2 do_rotary=1", "y"}, "do_rotary are not supported"},
+        {{"MultiHeadAttention", "X 2 3 4", "num_heads=2", "y"}, "packed inputs and a past"},
+        {{"RotaryEmbedding", "X 2 3 12,L7 2 3,x 7 2,x 7 2", "num_heads=3 scale=0.5", "y"},
+            "is_packed_batching and scale"},
+        {{"QLinearAveragePool", "U 2 3 5 7,s,u,s,u", "kernel_shape=2,3 channels_last=1", "y"},
+            "channels_last is not supported"},
+        {{"QLinearConcat", "s,u,U 2 3 5,s", "axis=1", "y"}, "it has 4 inputs"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        now = &refused[i].node;
+        write_example();
+        onnx_case_refused(&file, now->op, refused[i].error);
+    }
+}
+
 /* Each operator has an example. */
 static void test_operators(void **state) {
     const wi_onnx_op *const lists[] = {wi_onnx_microsoft_ops, wi_onnx_microsoft_quantised_ops};
@@ -256,6 +281,7 @@ static void test_operators(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators), cmocka_unit_test(test_examples)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operators), cmocka_unit_test(test_examples), cmocka_unit_test(test_refusals)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -193,6 +193,22 @@ static void put_refused(int i) {
         end_body(b);
         break;
     }
+    case 8: {
+        const body b = begin_body("Loop", "one - a b", "y", "body");
+        for (const char *name = "ijkl"; *name; name++) onnx_input(&file, (const char[]){*name, 0}, "2");
+        onnx_output(&file, "j");
+        onnx_output(&file, "k");
+        end_body(b);
+        break;
+    }
+    case 9: {
+        const body b = begin_body("Scan", "a zero", "y", "body");
+        onnx_end(&file, b.graph);
+        onnx_end(&file, b.attribute);
+        onnx_attribute_whole(&file, "num_scan_inputs", 2);
+        onnx_end(&file, b.node);
+        break;
+    }
     default: break;
     }
 }
@@ -203,7 +219,8 @@ static void test_refusals(void **state) {
         {"SplitToSequence", "there is no axis 4"}, {"SequenceMap", "its sequences have different lengths"},
         {"SequenceMap", "its graph has other inputs or outputs"},
         {"OptionalGetElement", "the optional value is absent"},
-        {"Loop", "its graph has 0 inputs and 1 outputs, expected 3 and 2"}};
+        {"Loop", "its graph has 0 inputs and 1 outputs, expected 3 and 2"},
+        {"Loop", "its graph has too few outputs"}, {"Scan", "the axes that are scanned need one size"}};
     (void)state;
     for (int i = 0; i < (int)(sizeof errors / sizeof *errors); i++) {
         const size_t model = begin_network();
