@@ -171,8 +171,8 @@ static void test_no_turns(void **state) {
 
 /* A scan of x with the state s, which becomes s + e for each row e of x and gives (s + e) · e; from the last row on if `back`
  * names an attribute. */
-static void put_scan(const char *inputs, const char *back) {
-    const body b = begin_body("Scan", inputs, "end y", "body");
+static void put_scan(const char *taken, const char *back) {
+    const body b = begin_body("Scan", taken, "end y", "body");
     onnx_input(&file, "before", "2");
     onnx_input(&file, "e", "2");
     onnx_node(&file, "Add", "before e", "after");
