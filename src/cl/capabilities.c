@@ -188,10 +188,6 @@ static bool find_formats(wi_device *device, const char *name, unsigned *found) {
     return false;
 }
 
-weft_status wi_capabilities_check(wi_device *device) {
-    return probe(device, false, false);
-}
-
 weft_status wi_capabilities_probe(wi_device *device) {
     char name[WI_PROBE_NAME];
     unsigned found = 0;

@@ -10,9 +10,6 @@ weft_status wi_capabilities_read(wi_device *device);
  * class cpu are not tested. All else of the device except what exchange.h and uploads.h set must be open. Errors: those
  * of building and running; WEFT_ERROR_UNSUPPORTED if the results are wrong. */
 weft_status wi_capabilities_probe(wi_device *device);
-/* Runs the test kernel in f32, whatever is already known, to find out whether the device still computes. Errors as
- * above. */
-weft_status wi_capabilities_check(wi_device *device);
 /* The name of the result among the values of the device (device_values.h). */
 void wi_capabilities_answer(char name[WI_PROBE_NAME]);
 

@@ -53,8 +53,6 @@ static bool walk_bodies(needed_set *set, wi_onnx_node *node, bool all) {
     for (size_t i = 0; i < node->n_attribute; i++) {
         const WiOnnx__AttributeProto *const attribute = node->attribute[i];
         if (attribute->g) needs_inputs = walk_body(set, attribute->g, all) || needs_inputs;
-        for (size_t k = 0; k < attribute->n_graphs; k++)
-            needs_inputs = walk_body(set, attribute->graphs[k], all) || needs_inputs;
     }
     return needs_inputs;
 }

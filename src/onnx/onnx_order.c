@@ -151,13 +151,11 @@ static void need_of_graph(order *o, const WiOnnx__GraphProto *graph) {
     hide_names(o->n, graph, -1);
 }
 
+/* No operator that is supported has a list of graphs as an attribute. */
 static void need_inputs(order *o, wi_onnx_node *node) {
     for (size_t i = 0; i < node->n_input && !o->failed; i++) need(o, node->input[i]);
-    for (size_t i = 0; i < node->n_attribute; i++) {
+    for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g) need_of_graph(o, node->attribute[i]->g);
-        for (size_t k = 0; k < node->attribute[i]->n_graphs; k++)
-            need_of_graph(o, node->attribute[i]->graphs[k]);
-    }
 }
 
 /* Depth first, with a stack of its own, as a file may have a chain of any length. `next` of a node is the need that is

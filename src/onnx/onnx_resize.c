@@ -161,7 +161,9 @@ static bool read_axes(resizing *r, wi_onnx_import *n, wi_onnx_node *node, const 
     const bool larger = wi_onnx_says(node, "keep_aspect_ratio_policy", "not_larger"),
                smaller = wi_onnx_says(node, "keep_aspect_ratio_policy", "not_smaller");
     if ((larger || smaller) && sizes.count && !keep_ratio(r, x, axes, count, larger))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its aspect ratio needs fixed sizes"), false;
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                   "with its aspect ratio a side would be of open size, or too long"),
+               false;
     return r->place != CROP || read_region(r, n, node, axes, count);
 }
 

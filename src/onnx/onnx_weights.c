@@ -54,8 +54,6 @@ static bool is_active(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
     for (size_t i = 0; i < node->n_attribute; i++) {
         const WiOnnx__AttributeProto *const attribute = node->attribute[i];
         if (attribute->g && has_active(n, attribute->g)) return true;
-        for (size_t k = 0; k < attribute->n_graphs; k++)
-            if (has_active(n, attribute->graphs[k])) return true;
     }
     return false;
 }

@@ -67,6 +67,15 @@ static void links_without_an_end_are_an_error(void **state) {
     assert_fails(save("one", "x"), WEFT_ERROR_FILE, "/one': Too many levels of symbolic links");
 }
 
+static void a_link_to_a_long_path_is_an_error(void **state) {
+    char target[PATH_ROOM - 8];
+    (void)state;
+    memset(target, 'a', sizeof target - 1);
+    target[sizeof target - 1] = '\0';
+    assert_int_equal(symlink(target, path_of("far")), 0);
+    assert_fails(save("far", "x"), WEFT_ERROR_FILE, "/far': File name too long");
+}
+
 static void a_file_keeps_its_mode(void **state) {
     (void)state;
     const mode_t modes[] = {0600, 0640, 0444, 0755};
@@ -193,6 +202,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_link_stays_and_leads_to_the_new_content),
         cmocka_unit_test(links_without_an_end_are_an_error),
+        cmocka_unit_test(a_link_to_a_long_path_is_an_error),
         cmocka_unit_test(a_file_keeps_its_mode),
         cmocka_unit_test(a_private_file_replaces_what_has_its_name),
         cmocka_unit_test(a_kept_file_is_no_link),

@@ -153,6 +153,18 @@ static void a_text_keeps_its_failure(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
+static void a_text_has_at_most_half_the_address_space(void **state) {
+    wi_text text;
+    (void)state;
+    wi_text_init(&text, NULL);
+    wi_text_append(&text, "kept");
+    wi_text_append_bytes(&text, "", SIZE_MAX / 2 - 1);
+    assert_true(text.failed);
+    assert_int_equal(text.length, 4);
+    assert_non_null(strstr(weft_last_error(), "out of host memory"));
+    wi_text_clear(&text);
+}
+
 static void an_array_grows_by_doubling(void **state) {
     scratch_allocator allocator;
     void *items = NULL;
@@ -227,6 +239,7 @@ int main(void) {
         cmocka_unit_test(a_text_grows),
         cmocka_unit_test(a_text_formats),
         cmocka_unit_test(a_text_keeps_its_failure),
+        cmocka_unit_test(a_text_has_at_most_half_the_address_space),
         cmocka_unit_test(an_array_grows_by_doubling),
         cmocka_unit_test(a_map_knows_its_keys),
         cmocka_unit_test(a_map_without_memory_fails),

@@ -17,6 +17,8 @@ static void special_results_are_exact(void **test) {
     assert_true(wi_math_cos(0) == 1 && wi_math_cos(0x1.921fb54442d18p+1) == -1);
     assert_true(wi_math_pow(0.96, 0) == 1 && wi_math_pow(4, 3) == 64 && wi_math_pow(32, -1) == 0.03125);
     assert_true(wi_math_pow(0, 2) == 0 && wi_math_pow(0, 0.5) == 0 && wi_math_pow(-2, 3) == -8);
+    assert_true(fabs(wi_math_pow(-1.001, 100000) * 0x1p-144 - pow(1.001, 100000) * 0x1p-144) < 1e-10);
+    assert_true(fabs(wi_math_pow(-1.001, 100001) * 0x1p-144 + pow(1.001, 100001) * 0x1p-144) < 1e-10);
     assert_true(
         wi_math_pow(0.9, 100000) == 0 && isnan(wi_math_pow(-2, 0.5)) && isnan(wi_math_exp((double)NAN)));
     assert_true(isinf(wi_fmaf(INFINITY, 1, 1)) && isnan(wi_fmaf(INFINITY, 0, 1)));

@@ -5,6 +5,7 @@
 #include "cl/quirks.h"
 #include "support/checks.h"
 #include "support/scratch.h"
+#include "support/small_net.h"
 #include "support/small_program.h"
 
 #include <time.h>
@@ -313,6 +314,28 @@ static void objects_that_do_not_fit_are_refused(void **state) {
     close_embedder(&other);
 }
 
+/* A driver whose clFinish returns too early is waited for by an event: the same numbers as of another driver. */
+static void a_queue_that_ends_early_is_waited_for(void **state) {
+    enum { ROWS = 4 };
+    float x[ROWS * SMALL_NET_IN], y[2][ROWS * SMALL_NET_OUT];
+    char *const fresh = scratch_make();
+    (void)state;
+    small_net_fill(x, ROWS * SMALL_NET_IN, 1);
+    for (int early = 0; early < 2; early++) {
+        weft_context *const context = scratch_context(fresh, NULL);
+        if (early) wi_context_device(context)->caps.quirks |= WI_QUIRK_EARLY_FINISH;
+        const small_net net = small_net_in(context);
+        weft_plan *const plan = small_net_plan(net.y, ROWS);
+        small_net_compute(plan, &net, x, ROWS, y[early]);
+        weft_plan_release(plan);
+        weft_graph_release(net.graph);
+        weft_context_release(context);
+    }
+    assert_memory_equal(y[0], y[1], sizeof *y);
+    assert_true(y[0][0] != y[0][1]);
+    scratch_remove(fresh);
+}
+
 static void one_of_several_devices_is_used(void **state) {
     const cl_device_partition_property single[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     embedder own;
@@ -383,6 +406,7 @@ int main(void) {
         cmocka_unit_test(an_embedder_s_objects_are_used_and_given_back),
         cmocka_unit_test(an_embedder_s_objects_outlive_it),
         cmocka_unit_test(objects_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_queue_that_ends_early_is_waited_for),
         cmocka_unit_test(one_of_several_devices_is_used),
         cmocka_unit_test(contexts_of_two_threads_do_not_meet),
     };

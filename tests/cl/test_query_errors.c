@@ -7,6 +7,7 @@
 
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <weft/device.h>
 
@@ -32,6 +33,29 @@ cl_int CL_API_CALL clGetPlatformInfo(
     platform_query next;
     *(void **)&next = dlsym(RTLD_NEXT, "clGetPlatformInfo");
     return fails_now() ? injected : next(platform, what, bytes, value, size);
+}
+
+/* The platform whose devices cannot be listed, from 0, and how often each platform stands in the list of platforms. */
+static cl_uint unlisted = UINT_MAX, lists;
+static cl_uint repeated = 1;
+
+cl_int CL_API_CALL clGetPlatformIDs(cl_uint room, cl_platform_id *platforms, cl_uint *count) {
+    cl_int(CL_API_CALL * next)(cl_uint, cl_platform_id *, cl_uint *);
+    cl_uint found = 0;
+    *(void **)&next = dlsym(RTLD_NEXT, "clGetPlatformIDs");
+    const cl_int error = next(room, platforms, &found);
+    for (cl_uint i = found; platforms && i < room && i < repeated * found; i++)
+        platforms[i] = platforms[i - found];
+    if (count) *count = repeated * found < room || !platforms ? repeated * found : room;
+    return error;
+}
+
+cl_int CL_API_CALL clGetDeviceIDs(
+    cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *count) {
+    cl_int(CL_API_CALL * next)(cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *);
+    *(void **)&next = dlsym(RTLD_NEXT, "clGetDeviceIDs");
+    if (lists++ >= unlisted) return CL_OUT_OF_RESOURCES;
+    return next(platform, type, room, devices, count);
 }
 
 static void fail_from(long call, cl_int error) {
@@ -102,6 +126,29 @@ static void every_query_of_a_list_is_checked(void **state) {
     assert_ok(weft_device_get(0, &info));
 }
 
+/* Without devices, the error of a platform is that of the call; otherwise the log tells of it. */
+static void a_platform_that_lists_no_devices_is_told(void **state) {
+    static const char line[] = "listing the devices of platform";
+    scratch_log log = {0};
+    weft_context *context = NULL;
+    const weft_context_options options = {
+        WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "", .log = scratch_log_line, .log_user = &log};
+    cl_uint platforms = 0;
+    size_t count = 0;
+    (void)state;
+    assert_int_equal(clGetPlatformIDs(0, NULL, &platforms), CL_SUCCESS);
+    lists = unlisted = 0;
+    assert_fails(weft_device_count(&count), WEFT_ERROR_OPENCL, line);
+    assert_fails(weft_context_create(&context, &options), WEFT_ERROR_OPENCL, line);
+    assert_null(context);
+    lists = 0, unlisted = platforms, repeated = 2;
+    assert_ok(weft_context_create(&context, &options));
+    unlisted = UINT_MAX, repeated = 1;
+    weft_context_release(context);
+    if (!strstr(log.text, "an OpenCL platform is ignored: listing the devices of platform"))
+        fail_msg("%s", log.text);
+}
+
 static void a_device_that_is_not_described_fits_its_place_only(void **state) {
     weft_context *context = NULL;
     (void)state;
@@ -152,6 +199,7 @@ int main(void) {
         cmocka_unit_test(every_query_of_a_context_is_checked),
         cmocka_unit_test(every_query_of_a_list_is_checked),
         cmocka_unit_test(every_query_of_an_own_device_is_checked),
+        cmocka_unit_test(a_platform_that_lists_no_devices_is_told),
         cmocka_unit_test(a_device_that_is_not_described_fits_its_place_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Tuning files: what the tuner keeps is found again; what is damaged, of another device, driver or version, or no tuning file is
  * ignored with one line of the log, and never overwritten where it is another's. */
+#include "base/platform.h"
 #include "support/checks.h"
 #include "support/scratch.h"
 
@@ -249,6 +250,11 @@ static void damaged_files_are_ignored(void **state) {
 }
 
 static void files_that_cannot_be_read_are_ignored(void **state) {
+    static const char binary[] = "weft tuning 1\n\0\n";
+    char file[4096];
+    snprintf(file, sizeof file, "%s", scratch_path(*state, "binary.txt"));
+    assert_ok(wi_file_write_atomic(file, binary, sizeof binary));
+    expect_ignored(*state, file, "has a zero byte, so it is not text");
     expect_ignored(*state, "/nonexistent/tuning.txt", "the file is not used");
     expect_ignored(*state, "/", "the file is not used");
 }
@@ -273,6 +279,10 @@ static void a_save_replaces_only_tuning_files(void **state) {
     assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
         "is not a tuning file and is not overwritten");
     assert_string_equal(read_text(notes), "mine\n");
+    weft_context *const without = scratch_context("", &log);
+    assert_fails(wi_choices_save(wi_context_device(without), NULL), WEFT_ERROR_STATE,
+        "there is no cache folder to save the results in");
+    weft_context_release(without);
     write_text(notes, "weft tuning 9\n");
     assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
         "is a tuning file of another version of the format and is not overwritten");

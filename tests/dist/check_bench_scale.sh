@@ -1,7 +1,7 @@
 #!/bin/sh
 # `weft bench scale` measures in a job and starts jobs itself; what it expects follows its cost model. Usage: check_bench_scale.sh WEFT FOLDER
 #
-# test.scale: @weft_command@ @folder@
+# test.scale slow: @weft_command@ @folder@
 set -eu
 program=$1 folder=$2
 . "$(dirname "$0")/launch.sh"

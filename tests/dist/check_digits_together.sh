@@ -2,7 +2,7 @@
 # train_digits trains the same digits with two processes as with one: it saves the same bits, and only the first process prints.
 # Usage: check_digits_together.sh PROGRAM FOLDER
 #
-# test.digits: @train_digits@ @folder@
+# test.digits slow: @train_digits@ @folder@
 set -eu
 program=$1 folder=$2
 . "$(dirname "$0")/launch.sh"

@@ -410,7 +410,7 @@ static void the_environment_may_have_a_list(void **state) {
 
 /* Every allocation of a training on two devices fails once: an error, and nothing stays behind. */
 static void lack_of_memory_leaves_nothing_behind(void **state) {
-    const training how = {.shards = 2, .epochs = 1, .is_plain = true};
+    const training how = {.shards = SHARDS, .epochs = 1};
     (void)state;
     for (long after = 0, step = 1;; after += step, step += 1 + after / 2) {
         scratch_allocator memory;

@@ -43,6 +43,8 @@ static void missing_arguments_are_named(void **state) {
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_distributed_broadcast(&job, &value, 4, 1),
         "there is no rank 1 among 1 processes");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_distributed_open(&opened, NULL, NULL), "context");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_distributed_synchronise(&job, NULL), "job and graph must not be NULL");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_distributed_open(&opened, test_context(), &early),
         "timeout is -1 seconds, expected 0 or more");
     assert_null(opened);

@@ -91,13 +91,17 @@ static void assert_refused(
 
 static void test_bad_input(void **state) {
     (void)state;
-    const weft_initialiser he = weft_he_normal();
+    const weft_initialiser he = weft_he_normal(), backwards = weft_init_uniform(2, 1);
     const weft_status argument = WEFT_ERROR_ARGUMENT, unsupported = WEFT_ERROR_UNSUPPORTED;
     weft_optimizer clipped = weft_sgd(1);
     clipped.clip_norm = 1;
     assert_refused(argument, "rows is 0 and width is 3", 0, 3, *OPTIONS(0));
     assert_refused(argument, "rows is 2147483648", INT64_C(1) << 31, 3, *OPTIONS(0));
     assert_refused(argument, "must be constant, uniform or normal", 4, 3, *OPTIONS(.initialiser = &he));
+    assert_refused(argument, "the initialiser has the numbers 2 and 1, which are no distribution", 4, 3,
+        *OPTIONS(.initialiser = &backwards));
+    assert_weft_fails(argument, weft_sharded_table_create(NULL, test_context(), 4, 3, NULL),
+        "table and context must not be NULL");
     assert_refused(unsupported, "the optimizer has clip_norm", 4, 3, *OPTIONS(.optimizer = clipped));
     assert_refused(unsupported, "LAMB does not support", 4, 3, *OPTIONS(.optimizer = weft_lamb(1, 0)));
     assert_refused(

@@ -100,4 +100,6 @@ def case(tokens, types=None, mask=None):
 
 text = [[1, 17, 4, 39, 22, 8, 2], [1, 30, 5, 2, 0, 0, 0]]
 cases = [case(text), case(text, [[0, 0, 0, 1, 1, 1, 2], [0, 0, 1, 1, 0, 0, 0]], [[1] * 7, [1, 1, 1, 1, 0, 0, 0]])]
-print(json.dumps({"sizes": SIZES, "shift": 0.5, "length": LENGTH, "cases": cases}, indent=0))
+print('{"sizes": %s, "shift": 0.5, "length": %s, "cases": [' % (json.dumps(SIZES), json.dumps(LENGTH)))
+print(",\n".join(json.dumps(c) for c in cases))
+print("]}")

@@ -114,4 +114,6 @@ for row in NETWORKS:
     cases.append(case)
 if check_conditioned.bad:
     sys.exit("a case is badly conditioned")
-print(json.dumps({"momentum": MOMENTUM, "images": IMAGES, "networks": cases}, indent=0))
+print('{"momentum": %s, "images": %s, "networks": [' % (json.dumps(MOMENTUM), json.dumps(IMAGES)))
+print(",\n".join(json.dumps(c) for c in cases))
+print("]}")

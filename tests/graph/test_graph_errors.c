@@ -35,6 +35,9 @@ static things make_things(void) {
 #define INPUT(...)                                                                                           \
     weft_input_shape(t.graph, "bad", WEFT_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),           \
         (const int64_t[]){__VA_ARGS__})
+#define INDEX(...)                                                                                           \
+    weft_input_shape(t.graph, "index", WEFT_I32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),         \
+        (const int64_t[]){__VA_ARGS__})
 #define HUGE_DIM ((int64_t)1 << 62)
 
 /* ROW(name, expression over t, status, texts of the line...): each is a test. */
@@ -99,6 +102,13 @@ static things make_things(void) {
     ROW(expand_overflow, weft_expand(t.number, 2, (const int64_t[]){HUGE_DIM, HUGE_DIM}), SHAPE, "expand")   \
     ROW(parameter_batch, weft_parameter(t.graph, "p", zeros, WEFT_BATCH), SHAPE, "'p'")                      \
     ROW(parameter_zero, weft_parameter(t.graph, "p", zeros, 0), SHAPE, "parameter", "0")                     \
+    ROW(matmul_lead, weft_matmul(t.x, INPUT(7, 4, 5)), SHAPE, "matmul", "leading dimensions", "(7, 4, 5)")   \
+    ROW(index_batches, weft_index_select(t.x, 1, INDEX(WEFT_BATCH, WEFT_BATCH)), SHAPE, "index_select",      \
+        "more than one batch axis")                                                                          \
+    ROW(index_rank, weft_index_select(t.x, 1, INDEX(1, 1, 1, 1, 1, 1, 2)), SHAPE, "index_select",            \
+        "too many axes")                                                                                     \
+    ROW(einsum_rank, weft_einsum("...a,...b->...ab", INPUT(1, 1, 1, 1, 1, 1, 1, 3), t.x), ARGUMENT,          \
+        "einsum", "more axes than the highest rank")                                                         \
     ROW(input_no_dims, weft_input_shape(t.graph, "bad", WEFT_F32, 2, NULL), SHAPE, "bad")
 
 #define DTYPES(ROW)                                                                                          \
@@ -124,6 +134,7 @@ static things make_things(void) {
     ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.mask), DTYPE, "cross_entropy", "bool")                \
     ROW(dropout_dtype, weft_dropout(t.labels, 0.5f), DTYPE, "dropout", "i32")                                \
     ROW(cast_dtype, weft_cast(t.x, (weft_dtype)77), DTYPE, "cast", "77")                                     \
+    ROW(array_dtype, weft_array(t.graph, (weft_dtype)77, &t, 0, NULL), DTYPE, "array: 77 is not a dtype")    \
     ROW(input_dtype, weft_input(t.graph, "bad", (weft_dtype)-1, 3), DTYPE, "bad")                            \
     ROW(constant_dtype, weft_constant(t.graph, WEFT_U8, 1), DTYPE, "constant", "u8")                         \
     ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_U8, zeros, 0, NULL), DTYPE, "'s'", "u8")            \
@@ -177,6 +188,21 @@ static things make_things(void) {
     ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                                            \
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \
     ROW(input_no_name, weft_input(t.graph, NULL, WEFT_F32, 3), ARGUMENT, "name")                             \
+    ROW(concat_count, weft_concat((weft_tensor *const[]){t.row}, (size_t)1 << 20, 0), ARGUMENT, "concat",    \
+        "1048576")                                                                                           \
+    ROW(state_no_name, weft_state_shape(t.graph, NULL, WEFT_F32, zeros, 0, NULL), ARGUMENT, "state: name")   \
+    ROW(attention_no_weights, weft_multi_head_attention_with(t.x, t.x, t.x, 1, NULL, NULL), ARGUMENT,        \
+        "weights must not be NULL")                                                                          \
+    ROW(attention_name,                                                                                      \
+        weft_multi_head_attention_with(t.x, t.x, t.x, 1, &(weft_multi_head_weights){0},                      \
+            &(weft_multi_head_options){WEFT_MULTI_HEAD_OPTIONS_INIT, .name = "a"}),                          \
+        ARGUMENT, "name and no_bias")                                                                        \
+    ROW(embedding_norm, weft_embedding(t.labels, 5, 3, .max_norm = -1), ARGUMENT, "max_norm is -1")          \
+    ROW(cell_reset,                                                                                          \
+        weft_lstm_cell_layer(INPUT(WEFT_BATCH, 3), 4, NULL, NULL,                                            \
+            &(weft_cell_options){WEFT_CELL_OPTIONS_INIT, .reset_first = true})                               \
+            .h,                                                                                              \
+        ARGUMENT, "reset_first is set, but only a GRU has it")                                               \
     ROW(array_no_data, weft_array(t.graph, WEFT_F32, NULL, 0, NULL), ARGUMENT, "array", "NULL")              \
     ROW(same_name, weft_parameter(t.graph, "weight", zeros, 3), ARGUMENT, "weight")                          \
     ROW(unknown_initialiser, weft_parameter(t.graph, "p", ((weft_initialiser){.kind = 99}), 3), ARGUMENT,    \
@@ -229,6 +255,8 @@ static void test_null_flows(void **state) {
     assert_null(weft_reshape(NULL, 3));
     assert_null(weft_number(NULL, 1));
     assert_null(weft_concat(NULL, 2, 0));
+    assert_null(weft_context_graph(NULL));
+    assert_non_null(strstr(weft_last_error(), "weft_context_graph: context is NULL"));
     assert_null(weft_concat((weft_tensor *const[]){NULL}, 0, 0));
     assert_null(weft_gradient(NULL, NULL));
     assert_null(weft_assign(NULL, NULL));
@@ -255,6 +283,9 @@ static void test_two_graphs(void **state) {
     const things a = make_things(), b = make_things();
     assert_null(weft_add(a.x, b.x));
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(a.graph), "add", "graph");
+    weft_tensor *gradient = a.x;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_gradients(weft_sum(b.x), &a.weight, 1, &gradient),
+        "weft_gradients: tensor 0 belongs to another graph");
     assert_weft_ok(weft_graph_status(b.graph));
     weft_graph_release(a.graph);
     weft_graph_release(b.graph);

@@ -36,6 +36,11 @@ static void variables_are_copied(void **state) {
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_tensor_copy(a, counter), "'n' is i32 ()");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_tensor_copy(a, weft_neg(b)), "a neg is neither");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_tensor_copy(NULL, b), "NULL");
+    weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
+    weft_tensor *const far = line(weft_context_graph(context), "far", 1, 5);
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_tensor_copy(a, far), "'a' and 'far' belong to different contexts");
+    weft_context_release(context);
     weft_graph_release(graph);
     weft_graph_release(other);
 }

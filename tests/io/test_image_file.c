@@ -364,6 +364,8 @@ static void other_content_is_refused(void **state) {
     image_bytes_save(path, "", 0);
     assert_int_equal(truncate(path, 100 << 20), 0);
     assert_fails(wi_picture_read(&picture, path, 1), WEFT_ERROR_FORMAT, "too many for an image");
+    assert_fails(wi_picture_resize(&picture, "a.png", 0, 5, 9), WEFT_ERROR_FORMAT,
+        "'a.png': the image has 5 x 0 pixels");
     assert_null(picture.pixels);
 }
 

@@ -300,6 +300,12 @@ static void misuse_and_bad_paths_are_refused(void **state) {
     check_graph(graph, 5.0f);
     weft_graph_release(graph);
 
+    weft_graph *const nameless = test_graph();
+    assert_non_null(weft_parameter(nameless, "", weft_fill(1), 2));
+    assert_fails(weft_weights_save(nameless, test_path("nameless")), WEFT_ERROR_STATE,
+        "parameter 0 of the graph, of shape (2), has no name");
+    weft_graph_release(nameless);
+
     /* Two states of one name could not be told apart in a file. */
     weft_graph *twice = NULL;
     const int64_t one = 1;

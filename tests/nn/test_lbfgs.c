@@ -208,6 +208,12 @@ static void what_is_no_search_is_refused(void **state) {
         weft_graph_release(p.graph);
         assert_ok(weft_graph_create(&p.graph, test_context()));
     }
+    weft_lbfgs *none = NULL;
+    weft_tensor *const wide = weft_cast(weft_sum(weft_parameter(p.graph, "w", weft_zeros(), 1)), WEFT_BF16);
+    assert_fails(weft_lbfgs_create(&none, wide, NULL), WEFT_ERROR_DTYPE, "the loss is bf16, expected f32");
+    assert_null(none);
+    weft_graph_release(p.graph);
+    assert_ok(weft_graph_create(&p.graph, test_context()));
     assert_ok(make_optimizer(&p, false, (weft_lbfgs_options){WEFT_LBFGS_OPTIONS_INIT}));
     const weft_value no_input = {weft_graph_find(p.graph, "v"), v, sizeof v};
     assert_fails(weft_lbfgs_step(p.optimizer, &no_input, 1, NULL), WEFT_ERROR_ARGUMENT,

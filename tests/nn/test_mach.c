@@ -288,6 +288,17 @@ static void test_bad_input(void **state) {
     assert_weft_fails(
         WEFT_ERROR_SHAPE, weft_graph_status(graph), "x is f32 (batch, 5), expected f32 (..., 4)");
     weft_graph_release(graph);
+    static const int64_t shapes[2][WEFT_MAX_RANK] = {{1, 1, 1, 1, 1, 1, 2, 4}, {WEFT_BATCH, WEFT_BATCH, 4}};
+    static const char *const lines[] = {
+        "x has 8 axes, expected fewer", "more than one axis of x depends on the batch"};
+    for (int i = 0; i < 2; i++) {
+        weft_graph *const other = test_graph();
+        weft_mach *const layer = weft_mach_layer(other, 4, 9, 2, 3, NULL);
+        weft_tensor *const x = weft_input_shape(other, "x", WEFT_F32, i ? 3 : WEFT_MAX_RANK, shapes[i]);
+        assert_null(weft_mach_probabilities(layer, x));
+        assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(other), lines[i]);
+        weft_graph_release(other);
+    }
 }
 
 int main(void) {

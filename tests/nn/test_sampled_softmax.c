@@ -364,6 +364,17 @@ static void test_bad_input(void **state) {
         "labels are i32 (batch, 4), expected i32 of the shape of x (batch, 3, 4) without its last axis");
     weft_graph_release(graph);
     assert_null(weft_sampled_softmax_layer(NULL, 4, 8, 3, NULL));
+    static const char *const lines[] = {
+        "the weight belongs to another graph", "the weight must be a parameter"};
+    for (int i = 0; i < 2; i++) {
+        weft_graph *const own = test_graph(), *const other = test_graph();
+        weft_tensor *const weight = weft_parameter(i ? own : other, "weight", weft_zeros(), 8, 4);
+        assert_null(
+            weft_sampled_softmax_layer(own, 4, 8, 3, OPTIONS(.weight = i ? weft_relu(weight) : weight)));
+        assert_weft_fails(argument, weft_graph_status(own), lines[i]);
+        weft_graph_release(own);
+        weft_graph_release(other);
+    }
 }
 
 int main(void) {

@@ -95,6 +95,7 @@ static const refusal refused[] = {{"Flatten", "axis=5", {{I, "2 3", SIX}}, "ther
     {"Tile", "", {{I, "2 3", SIX}, {I, "1", {2}}}, "a number of repetitions for each axis"},
     {"Split", "", {{I, "2 3", SIX}, {I, "2", {1, 1}}}, "it needs a size for each output"},
     {"Slice", "", {{I, "6", SIX}, {I, "1", {0}}, {I, "1", {2}}, {I, "1", {3}}}, "there is no axis 3"},
+    {"Slice", "", {{I, "6", SIX}, {I, "1", {0}}, {I, "1", {2}}, {I, "1", {0}}, {I, "1", {0}}}, "a step is 0"},
     {"Where", "", {{B, "2", {1, 0}}, {I, "3", SIX}, {I, "", {1}}}, "do not fit"},
     {"GatherElements", "", {{I, "2 3", SIX}, {I, "2", {0, 0}}}, "the indices have a shape"},
     {"GatherND", "", {{I, "2 3", SIX}, {I, "1 1", {2}}}, "index 2 is outside"},

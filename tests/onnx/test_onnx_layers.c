@@ -35,6 +35,9 @@ static const row quantised[] = {{"DequantizeLinear", "axis=1 block_size=2",
     {"ConvInteger", "", {{U8, "1 1 3 3", NINE}, {U8, "1 1 3 3", ONES}}, 1, {1}, {45}},
     {"Swish", "alpha=0.5", {{F, "2", {0, 2}}}, 1, {2}, {0, 1.4621171573}},
     {"Swish", "", {{F, "2", {0, 1}}}, 1, {2}, {0, 0.7310585786}},
+    {"Clip", "", {{F, "3", {-1, 0.5, 4}}, {F, "", {0}}, {F, "", {2}}}, 7, {3}, {0, 0.5, 2}},
+    {"Clip", "", {{F, "3", {-1, 0.5, 4}}, {F, "", {0}}, {F, "", {2}}}, 3, {3}, {0, 0.5, 2}},
+    {"Clip", "", {{F, "3", {-1, 0.5, 4}}, {F, "", {0}}, {F, "", {2}}}, 5, {3}, {0, 0.5, 2}},
     {"Where", "", {{B, "3", {1, 0, 1}}, {B, "3", {1, 1, 0}}, {B, "3", {0, 0, 1}}}, 7, {3}, {1, 0, 0}},
     {"Constant", "value_ints=[3,4]", {{0}}, 0, {2}, {3, 4}},
     {"Constant", "value_floats=[0.5,-4.0]", {{0}}, 0, {2}, {0.5, -4}},
@@ -45,6 +48,16 @@ static const row quantised[] = {{"DequantizeLinear", "axis=1 block_size=2",
 static void test_quantised(void **state) {
     (void)state;
     rows_check(quantised, sizeof quantised / sizeof *quantised, 21, 1e-6);
+}
+
+/* Up to operator set 6 the second operand has the axes of the first from `axis` on. */
+static void test_axis_of_second(void **state) {
+    static const row rows[] = {{"Add", "axis=0 broadcast=1", {{F, "2 3", SIX}, {F, "2", {10, 20}}}, 3, {6},
+                                   {11, 12, 13, 24, 25, 26}},
+        {"Mul", "axis=1 broadcast=1", {{F, "1 2 1", {1, 2}}, {F, "2", {3, 4}}}, 3, {2}, {3, 8}},
+        {"Sub", "broadcast=1", {{F, "2 3", SIX}, {F, "3", {1, 2, 3}}}, 3, {6}, {0, 0, 0, 3, 3, 3}}};
+    (void)state;
+    rows_check(rows, sizeof rows / sizeof *rows, 6, 1e-6);
 }
 
 /* A sum of products that f32 cannot hold exactly. */
@@ -198,22 +211,45 @@ static const refusal refused[] = {
         "it does not quantise to this type"},
     {"QuantizeLinear", "precision=10", {{F, "2", {0}}, {F, "", {1}}}, "only precision float is supported"},
     {"AveragePool", "kernel_shape=[1] pads=[2,0]", {{F, "1 1 3", {0}}}, "a window lies in the padding"},
-    {"MeanVarianceNormalization", "axes=[0,1,2,3,4,5,6,7,8]", {{F, "2", {0}}}, "there are 9 axes"}};
+    {"MeanVarianceNormalization", "axes=[0,1,2,3,4,5,6,7,8]", {{F, "2", {0}}}, "there are 9 axes"},
+    {"CumSum", "", {{F, "2", {0}}, {I, "", {99}}}, "there is no axis 99"},
+    {"SoftmaxCrossEntropyLoss", "ignore_index=4294967296", {{F, "2 3", {0}}, {I, "2", {0, 1}}},
+        "its ignore_index does not fit into i32"},
+    {"QLinearMatMul", "",
+        {{U8, "1 2", {0}}, {F, "", {1}}, {U8, "", {0}}, {U8, "2 1", {1, 1}}, {F, "", {1}}, {U8, "", {0}},
+            {F, "", {1}}, {I32, "", {0}}},
+        "it does not quantise to this type"},
+    {"RNN", "hidden_size=1 clip=1.0", {{F, "steps 1 1", {0}}, {F, "1 1 1", {2}}, {F, "1 1 1", {1}}},
+        "need a fixed number of at most"},
+    {"ConvTranspose", "output_shape=[4] pads=[0,2]", {{F, "1 1 4", {0}}, {F, "1 1 3", {1}}},
+        "versions of ONNX disagree"},
+    {"Resize", "keep_aspect_ratio_policy=not_smaller", {{F, "1 100", {0}}, NONE, NONE, {I, "2", {1e7, 100}}},
+        "with its aspect ratio a side would be of open size, or too long"},
+    {"Resize", "mode=cubic", {{F, "4000", {0}}, NONE, {F, "1", {2}}}, "it is too large"},
+    {"AveragePool", "kernel_shape=[2] pads=[1,0]", {{F, "1 1 size", {0}}}, "it needs an image of fixed size"},
+    {"Split", "axis=0", {{F, "size 2", {0}}, {I, "1", {1}}}, "an axis of open size has only equal parts"},
+    {"ConstantOfShape", "", {{I, "1", {0}}}, "only if its values are constants"}};
 
-/* The first two are inputs. */
-static const refusal both_refused[] = {{"MatMulInteger", "", {{U8, "2 40000", {0}}, {U8, "40000 2", {0}}},
-                                           "sums of 40000 products may overflow"},
-    {"Compress", "", {{F, "2", {0}}, {B, "2", {0}}}, "its condition must be constant"}};
+/* All operands are inputs. */
+static const refusal all_refused[] = {{"MatMulInteger", "", {{U8, "2 40000", {0}}, {U8, "40000 2", {0}}},
+                                          "sums of 40000 products may overflow"},
+    {"Compress", "", {{F, "2", {0}}, {B, "2", {0}}}, "its condition must be constant"},
+    {"Range", "", {{I, "", {0}}, {I, "", {0}}, {I, "", {0}}}, "only if its values are constants"},
+    {"ScatterND", "reduction=mul", {{F, "5000", {0}}, {I, "5000 1", {0}}, {F, "5000", {0}}},
+        "its reduction mul is too large"},
+    {"ScatterND", "", {{F, "3", {0}}, {I, "2 1", {0}}, {F, "2 1", {0}}},
+        "its updates do not fit to its indices"}};
 
 static void test_refusals(void **state) {
     (void)state;
-    refusals_check(both_refused, sizeof both_refused / sizeof *both_refused, 3);
+    refusals_check(all_refused, sizeof all_refused / sizeof *all_refused, 7);
     refusals_check(refused, sizeof refused / sizeof *refused, 1);
 }
 
 /* Of nodes without inputs. */
 static const refusal sources[] = {
     {"Constant", "value_string=text", {{0}}, "a constant of 'value_string' is not supported"},
+    {"ConstantOfShape", "", {{I, "1", {-1}}}, "a size of its result is no dimension"},
     {"ConstantOfShape", "value=1", {{I, "1", {2}}}, "its value is no single number"},
     {"HannWindow", "", {{I, "", {0}}}, "the window has 0 elements"}};
 
@@ -223,7 +259,8 @@ static void test_sources(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantised), cmocka_unit_test(test_long_product),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_axis_of_second), cmocka_unit_test(test_long_product),
         cmocka_unit_test(test_recurrences), cmocka_unit_test(test_computed_statistics),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_sources)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

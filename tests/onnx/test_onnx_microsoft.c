@@ -2,7 +2,7 @@
 #include "onnx/onnx_node.h"
 #include "onnx_microsoft_references.h"
 #include "support/fixture.h"
-#include "support/onnx_bytes.h"
+#include "support/onnx_case.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -105,27 +105,45 @@ static void put_attributes(const char *text) {
     }
 }
 
-static void write_example(void) {
-    char inputs[128] = "", name[16], word[16];
-    const char *text = now->inputs, *outputs = now->outputs;
-    const size_t model = onnx_begin_model(&file);
-    int length;
+/* Reads `now` into `node`. */
+static void read_example(void) {
+    const char *text = now->inputs;
     memset(&node, 0, sizeof node);
     node.op = now->op;
     node.attributes = now->attributes;
-    for (size_t i = 0; *text; i++, text += *text == ',') {
-        text = read_value(&node.in[i], text, i);
+    for (size_t i = 0; *text; i++, text += *text == ',') text = read_value(&node.in[i], text, i);
+}
+
+/* The node of `now`, whose values have the number of the example in their names. */
+static void put_example(size_t number) {
+    char inputs[256] = "", outputs[128] = "", name[48], word[16];
+    int length;
+    read_example();
+    for (size_t i = 0; i < MICROSOFT_INPUTS; i++) {
         const bool is_given = node.in[i].count > 0;
-        snprintf(name, sizeof name, "v%zu", i);
+        snprintf(name, sizeof name, "e%zu_v%zu", number, i);
         if (is_given) put_value(&node.in[i], name);
         sprintf(inputs + strlen(inputs), "%s ", is_given ? name : "-");
+    }
+    while (strlen(inputs) >= 2 && strcmp(inputs + strlen(inputs) - 2, "- ") == 0)
+        inputs[strlen(inputs) - 2] = '\0';
+    for (const char *at = now->outputs; sscanf(at, "%15s%n", word, &length) == 1; at += length) {
+        snprintf(name, sizeof name, "e%zu_%s", number, word);
+        sprintf(outputs + strlen(outputs), "%s ", word[0] == '-' ? "-" : name);
+        if (word[0] != '-') onnx_output(&file, name);
     }
     const size_t begun = onnx_begin_node(&file, now->op, inputs, outputs);
     onnx_put_text(&file, 7, "com.microsoft");
     put_attributes(now->attributes);
     onnx_end(&file, begun);
-    for (; sscanf(outputs, "%15s%n", word, &length) == 1; outputs += length)
-        if (word[0] != '-') onnx_output(&file, word);
+}
+
+static void write_examples(const example *examples, size_t count) {
+    const size_t model = onnx_begin_model(&file);
+    for (size_t i = 0; i < count; i++) {
+        now = &examples[i];
+        put_example(i);
+    }
     onnx_end_model(&file, model);
     const size_t set = onnx_begin(&file, 8);
     onnx_put_text(&file, 1, "com.microsoft");
@@ -203,43 +221,77 @@ static size_t count_wrong(weft_plan *plan, weft_tensor *tensor, const microsoft_
     return wrong;
 }
 
-static size_t run_example(void) {
+enum { EXAMPLES = sizeof examples / sizeof *examples, MOST_RESULTS = EXAMPLES * MICROSOFT_OUTPUTS };
+
+/* Writes the inputs of all examples, in the order of the file. */
+static void write_inputs(weft_plan *plan, const weft_onnx_model *model) {
     static char bytes[8 * MICROSOFT_MOST];
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
-    weft_onnx_model *model;
-    weft_tensor *outputs[MICROSOFT_OUTPUTS];
-    weft_plan *plan;
-    weft_graph *const graph = test_graph();
-    size_t wrong = 0, given = 0;
-    write_example();
-    assert_weft_ok(weft_onnx_load_from_memory(&model, graph, file.data, file.length, NULL));
-    const size_t count = weft_onnx_output_count(model);
-    for (size_t i = 0; i < count; i++) outputs[i] = weft_onnx_output(model, i);
-    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
-    for (size_t i = 0; i < MICROSOFT_INPUTS; i++)
-        if (node.in[i].is_open)
-            assert_weft_ok(weft_plan_write(plan, weft_onnx_input(model, given++), bytes,
-                pack(&node.in[i], node.in[i].type == ONNX_FLOAT ? ONNX_FLOAT : ONNX_INT32, bytes)));
-    assert_weft_ok(weft_plan_run(plan));
-    microsoft_compute(&node);
-    for (size_t i = 0; i < count; i++) wrong += count_wrong(plan, outputs[i], &node.out[i]);
-    weft_plan_release(plan);
-    weft_onnx_model_release(model);
-    weft_graph_release(graph);
-    return wrong;
+    size_t given = 0;
+    for (now = examples; now < examples + EXAMPLES; now++) {
+        read_example();
+        for (size_t i = 0; i < MICROSOFT_INPUTS; i++)
+            if (node.in[i].is_open)
+                assert_weft_ok(weft_plan_write(plan, weft_onnx_input(model, given++), bytes,
+                    pack(&node.in[i], node.in[i].type == ONNX_FLOAT ? ONNX_FLOAT : ONNX_INT32, bytes)));
+    }
 }
 
+/* All examples are one network, so that they are one plan. */
 static void test_examples(void **state) {
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
+    weft_onnx_model *model;
+    weft_tensor *outputs[MOST_RESULTS], *const *output = outputs;
+    weft_plan *plan;
+    weft_graph *const graph = test_graph();
     size_t failed = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        now = &examples[i];
-        const size_t wrong = run_example();
+    write_examples(examples, EXAMPLES);
+    assert_weft_ok(weft_onnx_load_from_memory(&model, graph, file.data, file.length, NULL));
+    const size_t count = weft_onnx_output_count(model);
+    assert_true(count <= MOST_RESULTS);
+    for (size_t i = 0; i < count; i++) outputs[i] = weft_onnx_output(model, i);
+    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
+    write_inputs(plan, model);
+    assert_weft_ok(weft_plan_run(plan));
+    for (now = examples; now < examples + EXAMPLES; now++) {
+        size_t wrong = 0, i = 0;
+        read_example();
+        microsoft_compute(&node);
+        for (const char *at = now->outputs; *at; at += *at == ' ')
+            if (*at++ != '-') wrong += count_wrong(plan, *output++, &node.out[i++]);
         if (wrong == 0) continue;
         print_error("%s (%s) %s: %zu numbers are wrong\n", now->op, now->inputs, now->attributes, wrong);
         failed++;
     }
     assert_int_equal(failed, 0);
+    assert_int_equal(output - outputs, count);
+    weft_plan_release(plan);
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+}
+
+/* ---- refusals ---- */
+
+static void test_refusals(void **state) {
+    static const struct {
+        example node;
+        const char *error;
+    } refused[] = {{{"FusedMatMul", "X 2 3 5,X 2 5 7", "transBatchA=1", "y"}, "transBatchA, transBatchB"},
+        {{"FusedMatMul", "X 5,X 5 7", "", "y"}, "vectors are not supported"},
+        {{"EmbedLayerNormalization", "N7 2 3,-,x 7 5,x 4 5,-,x 5,x 5", "", "y m"}, "mask_index"},
+        {{"Attention", "X 2 3 5,x 5 12,x 12", "num_heads=3", "y"}, "num_heads that divide its width"},
+        {{"Attention", "X 2 3 5,x 5 12,x 12", "num_heads=2 do_rotary=1", "y"}, "do_rotary are not supported"},
+        {{"MultiHeadAttention", "X 2 3 4", "num_heads=2", "y"}, "packed inputs and a past"},
+        {{"RotaryEmbedding", "X 2 3 12,L7 2 3,x 7 2,x 7 2", "num_heads=3 scale=0.5", "y"},
+            "is_packed_batching and scale"},
+        {{"QLinearAveragePool", "U 2 3 5 7,s,u,s,u", "kernel_shape=2,3 channels_last=1", "y"},
+            "channels_last is not supported"},
+        {{"QLinearConcat", "s,u,U 2 3 5,s", "axis=1", "y"}, "it has 4 inputs"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        write_examples(&refused[i].node, 1);
+        onnx_case_refused(&file, now->op, refused[i].error);
+    }
 }
 
 /* Each operator has an example. */
@@ -249,13 +301,13 @@ static void test_operators(void **state) {
     for (size_t l = 0; l < 2; l++)
         for (const wi_onnx_op *op = lists[l]; op->name; op++) {
             size_t i = 0;
-            const size_t count = sizeof examples / sizeof *examples;
-            while (i < count && strcmp(examples[i].op, op->name) != 0) i++;
-            if (i == count) fail_msg("%s has no example", op->name);
+            while (i < EXAMPLES && strcmp(examples[i].op, op->name) != 0) i++;
+            if (i == EXAMPLES) fail_msg("%s has no example", op->name);
         }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators), cmocka_unit_test(test_examples)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operators), cmocka_unit_test(test_examples), cmocka_unit_test(test_refusals)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -321,14 +321,69 @@ static void test_values(void **state) {
     weft_graph_release(graph);
     value.dims = (const int64_t[]){3};
     assert_weft_fails(WEFT_ERROR_ARGUMENT, try_load(&options), "'shape' has another shape");
+    value.rank = 3;
+    value.dims = (const int64_t[]){1 << 20, 1 << 20, 1 << 20};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, try_load(&options), "'shape'");
     value.name = "size";
     assert_weft_fails(WEFT_ERROR_ARGUMENT, try_load(&options), "no input 'size'");
+}
+
+/* A network that is saved with `from` keeps the document and the metadata of its file. */
+static void test_kept_metadata(void **state) {
+    char path[512];
+    weft_onnx_model *model;
+    weft_graph *graph;
+    (void)state;
+    write_layer("batch 4");
+    onnx_put_text(&file, 6, "one layer");
+    const size_t pair = onnx_begin(&file, 14);
+    onnx_put_text(&file, 1, "licence");
+    onnx_put_text(&file, 2, "none");
+    onnx_end(&file, pair);
+    assert_weft_ok(load(&model, &graph, NULL));
+    weft_tensor *const y = weft_onnx_output(model, 0);
+    snprintf(path, sizeof path, "%s", test_path("kept.onnx"));
+    assert_weft_ok(
+        weft_onnx_save(path, &y, 1, &(weft_onnx_save_options){WEFT_ONNX_SAVE_OPTIONS_INIT, .from = model}));
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+    graph = test_graph();
+    assert_weft_ok(weft_onnx_load(&model, graph, path, NULL));
+    assert_string_equal(weft_onnx_metadata(model, "doc_string"), "one layer");
+    assert_string_equal(weft_onnx_metadata(model, "author"), "nobody");
+    assert_string_equal(weft_onnx_metadata(model, "licence"), "none");
+    weft_onnx_model_release(model);
+    weft_graph_release(graph);
+}
+
+/* Numbers that depend on the batch decide no size of another axis, and a part without elements is no tensor. */
+static void test_open_numbers(void **state) {
+    static const char *const errors[] = {"depends on an open size of the network's inputs",
+        "a part without elements has an open size", "dimension 1 of (3, 0) is zero"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const size_t begun = onnx_begin_model(&file);
+        onnx_input(&file, "x", i == 2 ? "3 4" : "batch 4");
+        onnx_wholes(&file, "parts", "2", (const int64_t[]){0, 4});
+        if (i == 0) {
+            onnx_node(&file, "Shape", "x", "sizes");
+            onnx_node(&file, "Tile", "x sizes", "empty");
+        } else {
+            const size_t node = onnx_begin_node(&file, "Split", "x parts", "empty y");
+            onnx_attribute_whole(&file, "axis", 1);
+            onnx_end(&file, node);
+        }
+        onnx_output(&file, "empty");
+        onnx_end_model(&file, begun);
+        assert_weft_fails(i == 2 ? WEFT_ERROR_SHAPE : WEFT_ERROR_UNSUPPORTED, try_load(NULL), errors[i]);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_options_for_weights), cmocka_unit_test(test_places),
         cmocka_unit_test(test_merged), cmocka_unit_test(test_statistics), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_computed_sizes), cmocka_unit_test(test_values)};
+        cmocka_unit_test(test_computed_sizes), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_kept_metadata), cmocka_unit_test(test_open_numbers)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* memmem */
 #endif
 #include "support/fixture.h"
-#include "support/onnx_bytes.h"
+#include "support/onnx_case.h"
 #include "support/scratch.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +175,24 @@ static void test_attributes(void **state) {
     assert_weft_fails(WEFT_ERROR_FORMAT, try_load(NULL), "(Softmax)", "'axis' has the wrong type");
 }
 
+/* Nodes whose second output is not supported. */
+static void test_second_outputs(void **state) {
+    static const struct {
+        const char *op, *inputs, *attributes, *error;
+    } nodes[] = {{"Dropout", "x half yes", "", "the mask of a dropout in training is not supported"},
+        {"MaxPool", "image", "kernel_shape=[17,17]", "windows of at most 256 elements"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        const size_t model = begin_network();
+        onnx_input(&file, "image", "1 1 32 32");
+        onnx_case_constant(&file, "half", CASE_FLOAT, "", (const double[]){0.5});
+        onnx_case_constant(&file, "yes", CASE_BOOL, "", (const double[]){1});
+        onnx_case_node(&file, nodes[i].op, nodes[i].inputs, "y second", nodes[i].attributes);
+        onnx_end_model(&file, model);
+        assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(NULL), nodes[i].error);
+    }
+}
+
 static void test_names(void **state) {
     static char name[3000];
     (void)state;
@@ -218,6 +236,8 @@ static void test_versions(void **state) {
     file.data[1] = 8;
     char *const set = memchr(file.data, 17, 32);
     assert_non_null(set);
+    *set = 0;
+    assert_weft_fails(WEFT_ERROR_FORMAT, try_load(NULL), "there is no operator set 0");
     *set = 29;
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(NULL), "operator set 29", "any_opset");
     assert_weft_ok(try_load(&(weft_onnx_options){WEFT_ONNX_OPTIONS_INIT, .any_opset = true}));
@@ -337,9 +357,9 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside), cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_attributes), cmocka_unit_test(test_names), cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_private_fields),
-        cmocka_unit_test(test_many_messages), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_attributes), cmocka_unit_test(test_second_outputs),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_versions), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_private_fields), cmocka_unit_test(test_many_messages),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_memory)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

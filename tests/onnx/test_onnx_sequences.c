@@ -167,6 +167,72 @@ static void test_no_turns(void **state) {
     onnx_case_refused(&file, "Loop", "it has no turns, and output 1 has no fixed shape");
 }
 
+/* ---- scans ---- */
+
+/* A scan of x with the state s, which becomes s + e for each row e of x and gives (s + e) · e; from the last row on if `back`
+ * names an attribute. */
+static void put_scan(const char *taken, const char *back) {
+    const body b = begin_body("Scan", taken, "end y", "body");
+    onnx_input(&file, "before", "2");
+    onnx_input(&file, "e", "2");
+    onnx_node(&file, "Add", "before e", "after");
+    onnx_node(&file, "Mul", "after e", "part");
+    onnx_output(&file, "after");
+    onnx_output(&file, "part");
+    onnx_end(&file, b.graph);
+    onnx_end(&file, b.attribute);
+    onnx_attribute_whole(&file, "num_scan_inputs", 1);
+    if (back) {
+        const size_t attribute = onnx_begin(&file, ATTRIBUTE);
+        onnx_put_text(&file, 1, back);
+        onnx_put_whole(&file, 8, 1);
+        onnx_put_whole(&file, 20, 7);
+        onnx_end(&file, attribute);
+    }
+    onnx_end(&file, b.node);
+}
+
+/* In operator set 8, scans have a batch, and may have lengths. */
+static void test_scans(void **state) {
+    static const double s[] = {1, 2, 0, 1}, x[] = {1, 2, 3, 4, 5, 6, 1, 1, 1, 1, 1, 1};
+    static const struct {
+        int version;
+        const char *taken, *back;
+        double end[4], y[12];
+    } rows[] = {{17, "s x", NULL, {10, 14}, {2, 8, 15, 32, 50, 84}},
+        {17, "s x", "scan_input_directions", {10, 14}, {30, 48, 27, 48, 10, 28}},
+        {8, "- s x", NULL, {10, 14, 3, 4}, {2, 8, 15, 32, 50, 84, 1, 2, 2, 3, 3, 4}},
+        {8, "- s x", "directions", {10, 14, 3, 4}, {30, 48, 27, 48, 10, 28, 1, 2, 2, 3, 3, 4}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static onnx_case_result results[2];
+        const size_t examples = rows[i].version == 8 ? 2 : 1, model = onnx_begin_model(&file);
+        onnx_input(&file, "s", examples == 2 ? "2 2" : "2");
+        onnx_input(&file, "x", examples == 2 ? "2 3 2" : "3 2");
+        put_scan(rows[i].taken, rows[i].back);
+        onnx_output(&file, "end");
+        onnx_output(&file, "y");
+        onnx_end_model(&file, model);
+        onnx_case_version(&file, rows[i].version);
+        onnx_case_run(&file, (const onnx_case_input[]){{s, 2 * examples}, {x, 6 * examples}}, results);
+        onnx_case_compare("the state", &results[0], rows[i].end, 2 * examples, 1e-6);
+        onnx_case_compare("the parts", &results[1], rows[i].y, 6 * examples, 1e-6);
+    }
+    static const char *const refused[][2] = {{"x s x", "lengths of examples are not supported"},
+        {"- open x", "it needs a known number of examples"}};
+    for (int i = 0; i < 2; i++) {
+        const size_t model = onnx_begin_model(&file);
+        onnx_input(&file, "s", "2 2");
+        onnx_input(&file, "open", "batch 2");
+        onnx_input(&file, "x", "2 3 2");
+        put_scan(refused[i][0], NULL);
+        onnx_output(&file, "y");
+        onnx_end_model(&file, model);
+        onnx_case_version(&file, 8);
+        onnx_case_refused(&file, "Scan", refused[i][1]);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void put_refused(int i) {
@@ -193,6 +259,22 @@ static void put_refused(int i) {
         end_body(b);
         break;
     }
+    case 8: {
+        const body b = begin_body("Loop", "one - a b", "y", "body");
+        for (const char *name = "ijkl"; *name; name++) onnx_input(&file, (const char[]){*name, 0}, "2");
+        onnx_output(&file, "j");
+        onnx_output(&file, "k");
+        end_body(b);
+        break;
+    }
+    case 9: {
+        const body b = begin_body("Scan", "a zero", "y", "body");
+        onnx_end(&file, b.graph);
+        onnx_end(&file, b.attribute);
+        onnx_attribute_whole(&file, "num_scan_inputs", 2);
+        onnx_end(&file, b.node);
+        break;
+    }
     default: break;
     }
 }
@@ -203,7 +285,8 @@ static void test_refusals(void **state) {
         {"SplitToSequence", "there is no axis 4"}, {"SequenceMap", "its sequences have different lengths"},
         {"SequenceMap", "its graph has other inputs or outputs"},
         {"OptionalGetElement", "the optional value is absent"},
-        {"Loop", "its graph has 0 inputs and 1 outputs, expected 3 and 2"}};
+        {"Loop", "its graph has 0 inputs and 1 outputs, expected 3 and 2"},
+        {"Loop", "its graph has too few outputs"}, {"Scan", "the axes that are scanned need one size"}};
     (void)state;
     for (int i = 0; i < (int)(sizeof errors / sizeof *errors); i++) {
         const size_t model = begin_network();
@@ -345,6 +428,7 @@ static void test_attributes_of_functions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_attributes_of_functions),
         cmocka_unit_test(test_sequences), cmocka_unit_test(test_optional), cmocka_unit_test(test_no_turns),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_kinds), cmocka_unit_test(test_functions)};
+        cmocka_unit_test(test_scans), cmocka_unit_test(test_refusals), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_functions)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

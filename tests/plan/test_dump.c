@@ -113,6 +113,42 @@ static void test_numbers(void **state) {
     scratch_remove(folder);
 }
 
+/* Operands that are padded and drawn, and a step with scratch memory. */
+static void test_operands(void **state) {
+    static const struct {
+        const char *pass, *part;
+    } wanted[] = {{"loops", "  padded - constant"}, {"loops", " generator %"}, {"memory", ", kept"},
+        {"memory", "scratch in place"}};
+    char *const folder = scratch_make();
+    weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
+    weft_graph *graph = NULL;
+    weft_plan *plan = NULL;
+    (void)state;
+    assert_weft_ok(weft_graph_create(&graph, context));
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 12), *const index =
+                                                                     weft_input(graph, "index", WEFT_I32);
+    weft_tensor *const table = weft_parameter(graph, "table", weft_init_normal(0, 1), 7, 12);
+    weft_tensor *const sum = weft_add(x, weft_index_select(table, 0, index));
+    weft_tensor *const padded =
+        weft_pad(sum, (const int64_t[]){0, 1}, (const int64_t[]){0, 2}, WEFT_PAD_CONSTANT, 0.5);
+    weft_tensor *const noise = weft_uniform(graph, 0, 1, 2, (const int64_t[]){WEFT_BATCH, 15});
+    weft_tensor *const outputs[] = {weft_tanh(weft_mul(padded, noise)), weft_argsort(padded, 1, false)};
+    assert_weft_ok(weft_graph_status(graph));
+    set("all", folder);
+    assert_weft_ok(weft_plan_create(
+        &plan, outputs, 2, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 4, .compile_late = true}));
+    unset();
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        char *const text = read_dump(folder, 0, wanted[i].pass);
+        if (!strstr(text, wanted[i].part)) fail_msg("no '%s' in\n%s", wanted[i].part, text);
+        free(text);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    weft_context_release(context);
+    scratch_remove(folder);
+}
+
 static void test_bad_settings(void **state) {
     (void)state;
     char *const folder = scratch_make();
@@ -130,6 +166,6 @@ static void test_bad_settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_chosen_passes),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_bad_settings)};
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_operands), cmocka_unit_test(test_bad_settings)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,7 +2,7 @@
 # Each check of this folder fails on a tree that breaks its rule and passes on one that keeps it. Those of documents are in
 # check_document_checks.sh.
 # Usage: check_checks.sh CC CXX
-# test: @cc@ @cxx@
+# test slow: @cc@ @cxx@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cc=$1 cxx=$2

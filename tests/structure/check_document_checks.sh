@@ -2,7 +2,7 @@
 # The checks of documents (links, decisions, results, functions, variables of the environment, examples, passes, walk) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
-# test: 
+# test slow: 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/expect.sh"

@@ -1,4 +1,5 @@
 /* What numbers stand for: categories, normalisation and vocabularies of a training, and of the data that it meets later. */
+#include "io/encoding.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_examples.h"
@@ -322,6 +323,21 @@ static void predictions_compare_too(void **state) {
     weft_dataset_release(copy);
 }
 
+static void kinds_of_numbers_are_compared(void **state) {
+    static const double mean[3] = {0}, deviation[3] = {1, 1, 1};
+    static const char *const texts[] = {"a", "b"};
+    const weft_encoding pixels = {.kind = WI_PIXELS, .count = 3, .mean = mean, .deviation = deviation},
+                        grey = {.kind = WI_PIXELS, .count = 1, .mean = mean, .deviation = deviation},
+                        numbers = {.kind = WI_NORMALISED, .count = 3, .mean = mean, .deviation = deviation},
+                        names = {.kind = WI_CATEGORIES, .count = 2, .texts = texts};
+    (void)state;
+    assert_ok(wi_encoding_check("x", &pixels, &pixels));
+    assert_fails(wi_encoding_check("x", &pixels, &numbers), WEFT_ERROR_ARGUMENT,
+        "column 'x' has pixels (3), but in the training data it has normalised numbers (3)");
+    assert_fails(wi_encoding_check("x", &pixels, &grey), WEFT_ERROR_ARGUMENT, "it has pixels (1)");
+    assert_fails(wi_encoding_check("x", &names, &numbers), WEFT_ERROR_ARGUMENT, "has categories (2)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(categories_are_mapped_by_their_names),
@@ -333,6 +349,7 @@ int main(void) {
         cmocka_unit_test(series_take_the_scale_of_the_training),
         cmocka_unit_test(tokens_are_those_of_the_training),
         cmocka_unit_test(predictions_compare_too),
+        cmocka_unit_test(kinds_of_numbers_are_compared),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -9,6 +9,7 @@
 #include "support/page_steps.h"
 #include "support/scratch.h"
 #include "train/page/page_file.h"
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -157,6 +158,64 @@ static void test_many_curves_and_pictures(void **state) {
     wi_release(NULL, html);
 }
 
+/* Of more classes than a matrix shows, the page lists the pairs that are confused most, the largest count first. */
+static void test_many_classes(void **state) {
+    enum { CLASSES = 65, CONFUSED = 50, LISTED = 40 };
+    static uint32_t counts[CLASSES * CLASSES];
+    const wi_event_mistake worst = {.label = 2, .predicted = 1, .loss = (double)INFINITY, .probability = 0.5};
+    char path[4096], text[32];
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "classes.html"));
+    wi_event_sink *const sink = open_page(path, 0);
+    wi_event event = {.kind = WI_EVENT_MISTAKES, .tag = "", .step = 3};
+    event.of.mistakes = (wi_event_mistakes){
+        .classes = CLASSES, .rows = 9000, .wrong = 1325, .counts = counts, .worst = &worst, .count = 1};
+    for (uint32_t i = 0; i < CLASSES; i++) counts[i * (CLASSES + 1)] = 100;
+    for (uint32_t i = 1; i <= CONFUSED; i++) counts[i * CLASSES] = i % 2 ? i : CONFUSED + 2 - i;
+    assert_ok(sink->write(sink, &event));
+    sink->close(sink);
+    char *const html = read_page(path, &bytes);
+    const char *const data = find_data(html), *const pairs = strstr(data, "\"pairs\":[");
+    assert_non_null(pairs);
+    assert_null(strstr(data, "\"counts\""));
+    const char *at = pairs + strlen("\"pairs\":[") - 1;
+    uint32_t before = UINT32_MAX, listed = 0;
+    for (unsigned label, predicted, count; sscanf(++at, "[%u,%u,%u]", &label, &predicted, &count) == 3;
+         listed++) {
+        assert_true(predicted == 0 && count <= before && counts[label * CLASSES] == count);
+        before = count;
+        at = strchr(at, ']') + 1;
+    }
+    assert_int_equal(listed, LISTED);
+    snprintf(text, sizeof text, "[%d,0,%d]", CONFUSED, 2);
+    assert_null(strstr(pairs, text));
+    assert_non_null(strstr(data, "\"loss\":null"));
+    wi_release(NULL, html);
+}
+
+/* Of many texts the page keeps the latest. */
+static void test_many_texts(void **state) {
+    enum { TEXTS = 45 };
+    char path[4096], text[32];
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "texts.html"));
+    wi_event_sink *const sink = open_page(path, 0);
+    for (size_t i = 0; i < TEXTS; i++) {
+        wi_event event = {.kind = WI_EVENT_TEXT, .tag = "sample", .step = i + 1};
+        snprintf(text, sizeof text, "text number %zu.", i);
+        event.of.text = text;
+        assert_ok(sink->write(sink, &event));
+    }
+    sink->close(sink);
+    char *const html = read_page(path, &bytes);
+    const char *const data = find_data(html);
+    for (int i = 0; i < TEXTS; i++) {
+        snprintf(text, sizeof text, "text number %d.", i);
+        assert_int_equal(strstr(data, text) != NULL, i >= TEXTS - 40);
+    }
+    wi_release(NULL, html);
+}
+
 /* ---- runs that go on ---- */
 
 /* Whether no step comes twice, or after a later one. */
@@ -302,6 +361,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_page_loads_nothing),
         SCRATCH_TEST(test_names_are_escaped),
         SCRATCH_TEST(test_many_curves_and_pictures),
+        SCRATCH_TEST(test_many_classes),
+        SCRATCH_TEST(test_many_texts),
         SCRATCH_TEST(test_run_goes_on),
         SCRATCH_TEST(test_damaged_pages),
         SCRATCH_TEST(test_foreign_picture),

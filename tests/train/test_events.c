@@ -207,6 +207,7 @@ static void settings_begin_and_end_a_session(void **state) {
 }
 
 static void networks_are_nodes_with_inputs_and_shapes(void **state) {
+    char tag[8192] = "";
     const char *const folder = scratch_path(*state, "graph");
     weft_events *const events = open_events(folder, 0);
     const network net = make_network(test_context());
@@ -215,6 +216,11 @@ static void networks_are_nodes_with_inputs_and_shapes(void **state) {
     for (size_t i = 0; i < weft_graph_parameter_count(net.graph); i++)
         assert_ok(weft_events_tensor(events, NULL, 1, weft_graph_parameter(net.graph, i)));
     assert_fails(weft_events_tensor(events, NULL, 1, net.loss), WEFT_ERROR_DTYPE, "weft_events_tensor");
+    weft_tensor *const half =
+        weft_parameter_dtype(net.graph, "half", WEFT_F16, weft_fill(1.5f), 1, (const int64_t[]){3});
+    assert_ok(weft_events_tensor(events, NULL, 1, half));
+    memset(tag, 't', sizeof tag - 1);
+    assert_fails(weft_events_tensor(events, tag, 1, half), WEFT_ERROR_ARGUMENT, "the tag has 8191 bytes");
     weft_events_release(events);
     event_records file = read_only_file(folder);
     const proto_bytes graph = proto_message(file.records[1], 4, 0);
@@ -229,6 +235,7 @@ static void networks_are_nodes_with_inputs_and_shapes(void **state) {
     }
     assert_true(inputs > 5 && has_weight);
     assert_true(proto_double(proto_message(value_of(&file, "linear1/weight", 0, 1), HISTOGRAM, 0), 3) == 16);
+    assert_true(proto_double(proto_message(value_of(&file, "half", 0, 1), HISTOGRAM, 0), 4) == 4.5);
     event_records_free(&file);
     weft_graph_release(net.graph);
 }

@@ -106,25 +106,58 @@ static void one_logit_has_two_classes(void **state) {
     end(t);
 }
 
+enum { STEP = SIDE * ZOOM + 2, WIDTH = 6 * STEP - 2, HEIGHT = 4 * STEP - 2 };
+
+/* The pixels of a picture of WORST mistakes; false: this build reads no PNG files. */
+static bool read_picture(const char *path, unsigned char *pixels) {
+    const weft_image_options bytes = {WEFT_IMAGE_OPTIONS_INIT, .channels = 1, .bytes = true};
+    const weft_status status = weft_load_image(test_context(), path, &bytes, pixels, (size_t)WIDTH * HEIGHT);
+    if (status != WEFT_ERROR_UNSUPPORTED) assert_ok(status);
+    return status == WEFT_OK;
+}
+
+/* Pixel p of mistake i. */
+static int pixel_of(const unsigned char *pixels, size_t i, int p) {
+    return pixels[((i / 6) * STEP + (size_t)(p / SIDE * ZOOM)) * WIDTH + (i % 6) * STEP +
+                  (size_t)(p % SIDE * ZOOM)];
+}
+
 static void the_picture_has_them_in_this_order(void **state) {
     task *const t = begin(1.0f);
     weft_mistakes found;
     const char *const path = scratch_path(*state, "wrong.png");
     assert_ok(weft_find_mistakes(&found, t->logits, t->data, "other", path));
-    const int64_t side = SIDE * ZOOM + 2, width = 6 * side - 2, height = 4 * side - 2;
-    const weft_image_options bytes = {WEFT_IMAGE_OPTIONS_INIT, .channels = 1, .bytes = true};
-    unsigned char *const pixels = malloc((size_t)(width * height));
-    const weft_status status =
-        weft_load_image(test_context(), path, &bytes, pixels, (size_t)(width * height));
-    if (status != WEFT_ERROR_UNSUPPORTED) assert_ok(status);
-    for (size_t i = 0; i < WORST && status == WEFT_OK; i++)
-        for (int p = 0; p < CLASSES; p++) {
-            const int64_t y = (int64_t)(i / 6) * side + p / SIDE * ZOOM,
-                          x = (int64_t)(i % 6) * side + p % SIDE * ZOOM;
-            const float value = t->images[found.worst[i].example][p];
-            assert_int_equal(pixels[y * width + x], (int)(255.0f * value + 0.5f));
-        }
+    unsigned char *const pixels = malloc((size_t)WIDTH * HEIGHT);
+    if (read_picture(path, pixels))
+        for (size_t i = 0; i < WORST; i++)
+            for (int p = 0; p < CLASSES; p++)
+                assert_int_equal(
+                    pixel_of(pixels, i, p), (int)(255.0f * t->images[found.worst[i].example][p] + 0.5f));
     free(pixels);
+    end(t);
+}
+
+/* A picture shows images as they were before they were normalised. */
+static void normalised_images_are_shown_as_they_were(void **state) {
+    static unsigned char images[WORST][CLASSES];
+    static const int32_t labels[WORST] = {0};
+    const weft_image_options normalised = {WEFT_IMAGE_OPTIONS_INIT, .mean = {0.25f}, .deviation = {0.5f}};
+    const weft_image_block block = {WORST, 1, SIDE, SIDE, WEFT_CHANNELS_FIRST, &images[0][0], labels};
+    for (int i = 0; i < WORST; i++)
+        for (int p = 0; p < CLASSES; p++) images[i][p] = (unsigned char)(60 + 9 * p);
+    task *const t = begin(1.0f);
+    weft_dataset *data = NULL;
+    weft_mistakes found;
+    assert_ok(weft_dataset_from_images(&data, test_context(), &block, &normalised));
+    const char *const path = scratch_path(*state, "plain.png");
+    assert_ok(weft_find_mistakes(&found, t->logits, data, NULL, path));
+    assert_int_equal(found.wrong, WORST);
+    unsigned char *const pixels = malloc((size_t)WIDTH * HEIGHT);
+    if (read_picture(path, pixels))
+        for (size_t i = 0; i < WORST; i++)
+            for (int p = 0; p < CLASSES; p++) assert_int_equal(pixel_of(pixels, i, p), images[0][p]);
+    free(pixels);
+    weft_dataset_release(data);
     end(t);
 }
 
@@ -184,6 +217,7 @@ int main(void) {
         cmocka_unit_test(the_worst_examples_come_first),
         cmocka_unit_test(one_logit_has_two_classes),
         SCRATCH_TEST(the_picture_has_them_in_this_order),
+        SCRATCH_TEST(normalised_images_are_shown_as_they_were),
         SCRATCH_TEST(without_mistakes_there_is_no_picture),
         cmocka_unit_test(wrong_arguments_are_refused),
     };

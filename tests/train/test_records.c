@@ -1,5 +1,6 @@
 /* Files of records: what is saved is loaded; damaged, cut and foreign files. */
 /* test once threads */
+#include "io/records.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/same_batches.h"
@@ -277,6 +278,62 @@ static void damaged_headers_are_refused(void **state) {
     weft_dataset_release(table);
 }
 
+/* A file of a header, with a right checksum, and `rest` bytes. */
+static const char *write_header(const char *header, size_t rest) {
+    static char path[4096];
+    const size_t length = strlen(header);
+    const uint32_t sum = wi_crc32(header, length);
+    unsigned char preamble[24] = "WEFTREC\n";
+    for (size_t i = 0; i < 8; i++) preamble[8 + i] = (unsigned char)((uint64_t)length >> 8 * i & 255);
+    for (size_t i = 0; i < 4; i++) preamble[16 + i] = (unsigned char)(sum >> 8 * i & 255);
+    snprintf(path, sizeof path, "%s", test_path("written.records"));
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(preamble, 1, sizeof preamble, file), sizeof preamble);
+    assert_int_equal(fwrite(header, 1, length, file), length);
+    while (rest-- > 0) fputc(0, file);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static void headers_that_say_too_much_are_refused(void **state) {
+    (void)state;
+#define X "[{\"name\":\"x\",\"dtype\":\"F32\",\"shape\":[2]}]"
+    static const char *const rows[][2] = {{"{\"version\":1,", "is not valid JSON at byte 37"},
+        {"[1]", "is not an object"},
+        {"{\"version\":1,\"records\":1.5,\"columns\":" X "}", "has a number that is not whole"},
+        {"{\"more\":[{}],\"version\":2,\"records\":1,\"columns\":" X "}",
+            "has version 2 of the format of records, expected 1"},
+        {"{\"version\":1,\"columns\":" X "}", "lacks records or columns"},
+        {"{\"version\":1,\"records\":1}", "lacks records or columns"},
+        {"{\"version\":1,\"records\":1,\"columns\":{}}", "does not have one list of columns"},
+        {"{\"columns\":" X ",\"columns\":" X "}", "does not have one list of columns"},
+        {"{\"columns\":[7]}", "has a column that is not an object"},
+        {"{\"columns\":[{\"name\":\"x\",\"dtype\":\"F8\"}]}", "has a column with a wrong name, dtype, shape"},
+        {"{\"columns\":[{\"name\":\"x\",\"shape\":[0]}]}", "has a column with a wrong name, dtype, shape"},
+        {"{\"columns\":[{\"name\":\"x\",\"unit\":\"m\"}]}", "has a column without name or dtype"},
+        {"{\"version\":1,\"records\":1,\"columns\":[{\"name\":\"x\",\"dtype\":\"U8\",\"shape\":[1073741824,2]"
+         "}]}",
+            "gives records of more than 1 GiB"},
+        {"{\"version\":1,\"records\":9000000000000000000,\"columns\":" X "}", "gives too many records"},
+        {"{\"version\":1,\"records\":1,\"columns\":" X "}", "has 8 bytes after its 1 records"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_dataset *loaded = NULL;
+        assert_fails(weft_dataset_open_records(&loaded, test_context(), write_header(rows[i][0], 20), NULL),
+            WEFT_ERROR_FORMAT, rows[i][1]);
+        assert_non_null(strstr(weft_last_error(), "written.records'"));
+        assert_null(loaded);
+    }
+    const weft_records_options skip = {WEFT_RECORDS_OPTIONS_INIT, .skip_damaged = true};
+    weft_dataset *loaded = NULL;
+    const char *const path = write_header("{\"version\":1,\"records\":2,\"columns\":" X "}", 24);
+    for (long record = 0; record < 2; record++) flip_byte(path, size_of(path) - 1 - 12 * record);
+    assert_fails(weft_dataset_open_records(&loaded, test_context(), path, &skip), WEFT_ERROR_FORMAT,
+        "all 2 records are damaged");
+    assert_null(loaded);
+#undef X
+}
+
 static void calls_are_checked(void **state) {
     (void)state;
     weft_dataset *const table = make_table();
@@ -302,6 +359,7 @@ int main(void) {
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(shrinking_files_are_refused),
         cmocka_unit_test(damaged_headers_are_refused),
+        cmocka_unit_test(headers_that_say_too_much_are_refused),
         cmocka_unit_test(calls_are_checked),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

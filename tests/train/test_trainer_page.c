@@ -5,6 +5,7 @@
 #include "support/fixture.h"
 #include "support/page_steps.h"
 #include "support/scratch.h"
+#include "train/dataset.h"
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -169,6 +170,26 @@ static void a_page_shows_network_profile_and_facts(void **state) {
     wi_release(NULL, html);
 }
 
+static void a_page_names_the_classes(void **state) {
+    static const char *const names[CLASSES] = {"north", "east", "south", "<west>"};
+    char path[4096];
+    training t;
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "names.html"));
+    weft_dataset *const validation = make_images(test_context());
+    begin(&t, test_context(), (weft_trainer_options){.html = path, .validation = validation});
+    assert_ok(wi_dataset_set_categories(t.data, 1, names, CLASSES));
+    assert_ok(wi_dataset_set_categories(validation, 1, names, CLASSES));
+    assert_ok(weft_trainer_run(t.trainer, t.data));
+    end(&t);
+    weft_dataset_release(validation);
+    char *const html = read_page(path);
+    const char *const found = member(html, "names"),
+                      wanted[] = "[\"north\",\"east\",\"south\",\"\\u003cwest>\"]";
+    assert_non_null(found);
+    assert_int_equal(strncmp(found, wanted, strlen(wanted)), 0);
+    wi_release(NULL, html);
+}
+
 /* Without validation nothing can be wrong, and a step callback runs its plan without a profile. */
 static weft_status run_plan(void *user, weft_step *step) {
     (void)user;
@@ -251,6 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(a_page_shows_what_validation_got_wrong),
         SCRATCH_TEST(a_page_shows_network_profile_and_facts),
+        SCRATCH_TEST(a_page_names_the_classes),
         SCRATCH_TEST(a_page_of_a_callback_has_less),
         SCRATCH_TEST(a_resumed_run_goes_on),
         SCRATCH_TEST(a_bad_path_is_an_error_at_the_start),

@@ -50,7 +50,7 @@ static void train(history *it, bool steps, bool append, size_t runs) {
     const network net = make_network(test_context());
     weft_dataset *const data = make_dataset(test_context(), &p);
     const weft_metric metrics[] = {
-        {.kind = WEFT_F1, .name = "f\"1"}, {.kind = WEFT_TOP_K, .k = 2, .name = "a,\"b\\"}};
+        {.kind = WEFT_F1, .name = "f\"1"}, {.kind = WEFT_TOP_K, .k = 2, .name = "a,\"b\\\t"}};
     weft_trainer *const trainer = make_trainer(&net, (weft_trainer_options){.epochs = EPOCHS,
                                                          .logits = net.logits,
                                                          .validation = data,
@@ -90,7 +90,7 @@ static void check_json_epoch(const char *text, const weft_epoch *epoch) {
     assert_near(number(line, "validation_loss"), epoch->validation_loss);
     assert_near(number(line, "validation_accuracy"), epoch->validation_accuracy);
     assert_true(number(line, "validation_f\"1") > 0.5);
-    assert_true(number(line, "validation_a,\"b\\") == 1.0);
+    assert_true(number(line, "validation_a,\"b\\\t") == 1.0);
     assert_near(number(line, "learning_rate"), 0.1);
     assert_true(fabs(number(line, "seconds") - epoch->seconds) < 2e-3);
     assert_int_equal(cJSON_GetArraySize(line), 11);
@@ -119,7 +119,7 @@ static void epochs_are_written_down(void **state) {
     line = strtok_r(text, "\n", &rest);
     assert_string_equal(line,
         "event,epoch,step,loss,accuracy,validation_loss,validation_accuracy,\"validation_f\"\"1\","
-        "\"validation_a,\"\"b\\\",learning_rate,seconds");
+        "\"validation_a,\"\"b\\\t\",learning_rate,seconds");
     for (size_t i = 0; i < 2 * EPOCHS; i++) {
         const weft_epoch *const epoch = &it.epochs[i];
         size_t number_of_epoch = 0, step = 0;
