@@ -1,5 +1,5 @@
-/* Creates a plan for a program. Assignments that come after all others (weft_assign_after) are a second plan, which runs after the
- * first: each of their values then reads what the first plan left in the variables, whichever assignments that plan does in place. */
+/* Creates a plan for a program. Assignments of weft_assign_after form a second plan, which runs after the first one. Their values thus
+ * read the variables as the first plan has updated them, whether that plan assigns in place or by copies. */
 #include "base/options.h"
 #include "cl/context.h"
 #include "ops/loss_scale.h"

@@ -42,7 +42,7 @@ static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) 
     s->group[representative(s, a)] = representative(s, b);
 }
 
-/* Does the shape have more than one element for each example of a batch? */
+/* Does the shape have the batch size, and more than one element for each example? */
 static bool has_numbers_of_examples(const wi_shape *shape) {
     int64_t coefficient;
     int power;
@@ -175,7 +175,7 @@ static weft_status find_formats(format_search *s) {
 }
 
 /* Logs the message once for each context and format. */
-static void tell_of_emulation(const wi_request *request) {
+static void log_emulation(const wi_request *request) {
     weft_context *const context = request->context;
     const weft_dtype format = request->precision;
     const unsigned bit = 1u << format;
@@ -191,7 +191,7 @@ static void tell_of_emulation(const wi_request *request) {
 
 weft_status wi_order_formats(wi_node_order *order) {
     format_search search = {.order = order};
-    tell_of_emulation(order->request);
+    log_emulation(order->request);
     order->formats = wi_arena_take(order->request->arena, order->count * sizeof *order->formats);
     if (!order->formats) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) order->formats[i] = order->nodes[i]->dtype;

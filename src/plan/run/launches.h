@@ -61,7 +61,7 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 /* ---- launches ---- */
 
 /* The number of launches at the beginning of the step that a run leaves out, because they copy an input to a result in the same memory. */
-int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
+int wi_count_skipped_launches(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
 
 /* An argument that is set before each run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
@@ -112,10 +112,8 @@ weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, 
 /* Does Weft launch a kernel for the step? Not for a library's product or a transfer. */
 bool wi_has_kernel(const wi_step *step);
 /* Releases the kernels and empties the list. */
-/* Does the queue copy, instead of running a kernel? */
-bool wi_launch_copies(const wi_plan_launch *launch);
 void wi_launches_clear(wi_launches *launches);
-/* Does the queue copy, instead of running a kernel? */
+/* Is the launch a copy that the queue does without a kernel? */
 bool wi_launch_copies(const wi_plan_launch *launch);
 
 /* ---- programs.c ---- */
