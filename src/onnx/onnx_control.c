@@ -1,4 +1,5 @@
-/* If, Loop and Scan, whose conditions and counts the host knows: the network has the nodes of all turns. */
+/* If, Loop and Scan, whose conditions and numbers of iterations the host must know. Loops are unrolled: the network has the nodes of each
+ * iteration (a *turn*). */
 #include "onnx/onnx_scope.h"
 #include "onnx/onnx_sizes.h"
 #include <math.h>
@@ -11,7 +12,7 @@ struct wi_onnx_body {
     wi_onnx_copier copier;
 };
 
-/* Initializers of the body that stand in the places of weights. */
+/* Marks the initializers of the body that nodes of the body read as weights. */
 static void mark_weights(wi_onnx_import *n, const wi_onnx_body *body) {
     for (size_t i = 0; i < body->graph->n_node; i++) {
         wi_onnx_node *const node = body->graph->node[i];
@@ -29,7 +30,7 @@ static bool is_constant(wi_onnx_node *node) {
     return node->op_type && strcmp(node->op_type, "Constant") == 0 && (!node->domain || !node->domain[0]);
 }
 
-/* Is it the tensor of the file that has this data? Copies of subgraphs share it. */
+/* Do two tensors have the same data in the file, as copies of a subgraph do? */
 static bool has_data(const WiOnnx__TensorProto *a, const WiOnnx__TensorProto *b) {
     return a && a->n_dims == b->n_dims && a->dims == b->dims && a->data_address == b->data_address &&
            a->raw_data.data == b->raw_data.data && a->float_data == b->float_data &&
@@ -37,7 +38,8 @@ static bool has_data(const WiOnnx__TensorProto *a, const WiOnnx__TensorProto *b)
            a->uint64_data == b->uint64_data && a->double_data == b->double_data;
 }
 
-/* Values that do not change from turn to turn. A body in a body, which is opened in each turn, has the same ones again. */
+/* Creates the values of a body that do not change from turn to turn. A body inside another body is opened in each turn, and uses the values
+ * of its first turn again. */
 static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
     wi_onnx_copier *const c = &body->copier;
     for (size_t i = 0; i < body->graph->n_initializer; i++) {
@@ -119,7 +121,7 @@ bool wi_onnx_body_run(
 
 /* ---- numbers that decide ---- */
 
-/* A number of an input, or `otherwise` where the input is absent. */
+/* The single number of an input whose value the host must know, or `otherwise` if the input is absent. */
 static double decide(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, double otherwise, const char *what) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
@@ -138,7 +140,7 @@ static const char **names(wi_onnx_import *n, wi_onnx_node *node, size_t count) {
     return made;
 }
 
-/* False, after an error: the body has not this many inputs, or fewer outputs. */
+/* Has the body exactly this many inputs, and at least this many outputs? Otherwise records an error. */
 static bool fits(
     wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_body *body, size_t inputs, size_t outputs) {
     if (!body || n->status != WEFT_OK) return false;
@@ -160,10 +162,10 @@ static weft_tensor *build_if(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- loops ---- */
 
-/* The names of a loop's values: those that each turn gets from the turn before, and those of which each turn makes a part. */
+/* The names of a loop's values. *Carried* values pass from each turn to the next. *Parts*: each turn computes a part of these results. */
 typedef struct turns {
     wi_onnx_body *body;
-    size_t carried, parts, most, count; /* most: turns */
+    size_t carried, parts, most, count; /* most: the largest number of turns */
     const char **in, **out;             /* of the body */
     const char **made;                  /* part p of turn t: made[p * most + t] */
 } turns;
@@ -179,7 +181,7 @@ static bool prepare(wi_onnx_import *n, wi_onnx_node *node, turns *loop) {
     return n->status == WEFT_OK;
 }
 
-/* One turn; `before`: inputs and outputs of the body that stand before the carried ones. */
+/* Builds one turn. in_before, out_before: how many inputs and outputs of the body precede the carried ones. */
 static bool turn(wi_onnx_import *n, turns *loop, size_t in_before, size_t out_before) {
     if (!wi_onnx_body_run(n, loop->body, loop->in, loop->out)) return false;
     for (size_t i = 0; i < loop->carried; i++) loop->in[in_before + i] = loop->out[out_before + i];
@@ -189,7 +191,7 @@ static bool turn(wi_onnx_import *n, turns *loop, size_t in_before, size_t out_be
     return true;
 }
 
-/* The result of no turns, whose shape the body's output says. */
+/* Sets a result of a loop without turns, which has no elements. Its shape is that of the body's output. */
 static void make_empty(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const WiOnnx__ValueInfoProto *info) {
     const WiOnnx__TensorTypeProto *const type = info->type ? info->type->tensor_type : NULL;
@@ -210,7 +212,7 @@ static void make_empty(
         n, node, WEFT_ERROR_UNSUPPORTED, "it has no turns, and output %zu has no fixed shape", index);
 }
 
-/* Sets outputs: what the last turn gives, and the parts of all turns. */
+/* Sets the node's outputs: the carried values after the last turn, and the joined parts of all turns. */
 static void finish_loop(wi_onnx_import *n, wi_onnx_node *node, const turns *loop) {
     for (size_t i = 0; i < loop->carried && n->status == WEFT_OK; i++)
         wi_onnx_alias(n, node, i, loop->in[2 + i]);
@@ -221,7 +223,7 @@ static void finish_loop(wi_onnx_import *n, wi_onnx_node *node, const turns *loop
             make_empty(n, node, loop->carried + p, loop->body->graph->output[1 + loop->carried + p]);
 }
 
-/* Does the condition that a turn computed let the next one begin? */
+/* Is the condition, which a turn has computed, true, so that there is a next turn? */
 static bool goes_on(wi_onnx_import *n, wi_onnx_node *node, const char *condition) {
     char *input[] = {(char *)condition};
     const WiOnnx__NodeProto asked = {
@@ -267,7 +269,7 @@ static int64_t entry(wi_onnx_node *node, const char *attribute, size_t index) {
     return index < (size_t)list.count ? list.of[index] : 0;
 }
 
-/* Turns of a scan: the size of its inputs along the axes that are scanned. */
+/* The number of turns of a scan: the size of its inputs along the axes that are scanned. */
 static size_t scan_size(wi_onnx_import *n, wi_onnx_node *node, size_t states) {
     int64_t size = -1;
     for (size_t i = states; i < node->n_input; i++) {
@@ -283,7 +285,7 @@ static size_t scan_size(wi_onnx_import *n, wi_onnx_node *node, size_t states) {
     return n->status == WEFT_OK && size > 0 ? (size_t)size : 0;
 }
 
-/* The names of what turn t takes of the scanned inputs. */
+/* Creates the slices of the scanned inputs that turn t reads, and writes their names. */
 static void take_parts(wi_onnx_import *n, wi_onnx_node *node, const turns *scan, size_t t) {
     for (size_t i = scan->carried; i < node->n_input && n->status == WEFT_OK; i++) {
         const size_t input = i - scan->carried;
@@ -335,7 +337,8 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-/* In opset 8 all inputs and results have a first axis of examples, each of which is scanned by itself. Input 0 has their lengths. */
+/* In opset 8 all inputs and results have a first axis of examples, and each example is scanned separately. Input 0 is the lengths of the
+ * examples. */
 static weft_tensor *build_scans(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_numbers x;
     if (n->version >= 9) return build_scan(n, node);

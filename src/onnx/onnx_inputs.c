@@ -1,4 +1,4 @@
-/* The inputs of a network: their shapes, whose open dimensions get sizes, and values that the caller gives. */
+/* The inputs of a network: chooses the sizes of their open dimensions, and uses the values that the caller gives. */
 #include "graph/dtype.h"
 #include "onnx/onnx_node.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@ enum { LONGEST_LIST = 250, LINE = LONGEST_LIST + 200, LABEL = 300 };
 
 /* An open dimension. */
 typedef struct open_dim {
-    const char *name; /* NULL: it has none */
+    const char *name; /* NULL: the dimension has no name */
     const wi_onnx_value *input;
     size_t axis;
     int64_t size; /* 0: not decided */
@@ -59,14 +59,15 @@ static weft_status collect(open_dims *dims, wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-/* Is the name of a size that of the dimension: "batch_size", or "image:2"? */
+/* Does the name in the caller's options mean this dimension? It may be the dimension's name, such as "batch_size", or an input and an axis,
+ * such as "image:2". */
 static bool is_meant(const open_dim *dim, const char *name) {
     char label[LABEL];
     snprintf(label, sizeof label, "%.*s:%zu", LABEL - 30, dim->input->name, dim->axis);
     return strcmp(label, name) == 0 || (dim->name && strcmp(dim->name, name) == 0);
 }
 
-/* A dimension that the file fixes may be listed with the size that it has. */
+/* If the caller lists a dimension that the file fixes, the size must be the same. */
 static weft_status check_fixed(const wi_onnx_import *n, const weft_onnx_size *size) {
     char label[LABEL];
     for (size_t i = 0; i < n->input_count; i++) {
@@ -108,8 +109,8 @@ static size_t add_name(char *line, size_t length, const open_dim *dim) {
     return length + (size_t)snprintf(at, LINE - length, "%s'%.80s:%zu'", comma, dim->input->name, dim->axis);
 }
 
-/* All dimensions that get the same open size must have one name, as they otherwise may differ. A first axis needs no
- * name. */
+/* Makes dimensions the batch or the length. They must all have the same name, because dimensions with different names may
+ * differ. A first axis needs no name. */
 static weft_status set_open(const open_dims *dims, int64_t size, const char *what) {
     char line[LINE] = "";
     size_t length = 0, names = 0;

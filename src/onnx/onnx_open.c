@@ -2,19 +2,19 @@
 #include "onnx/onnx_fold.h"
 #include <math.h>
 
-/* batch * b + length * l + rest. */
+/* An open number: batch * b + length * l + rest. */
 typedef struct parts {
     double batch, length, rest;
 } parts;
 
-/* Of a number that is no product of the batch and the length. A closed one is its rest. */
+/* Splits a number that is not a product of the batch and the length. A number that is not open has only a rest. */
 static parts split(double number) {
     int64_t batch, length, rest;
     if (!wi_onnx_parts(number, &batch, &length, &rest)) return (parts){0, 0, number};
     return (parts){(double)batch, (double)length, (double)rest};
 }
 
-/* NAN: the double does not say the same parts. */
+/* Encodes the parts as a number (onnx_sizes.h). NAN: decoding the number would give other parts. */
 static double join(parts p) {
     const double number = p.batch * 0x1p40 + p.length * (double)WEFT_LENGTH + p.rest;
     const parts back = split(number);
@@ -27,7 +27,7 @@ static parts difference(double a, double b) {
     return (parts){p.batch - q.batch, p.length - q.length, p.rest - q.rest};
 }
 
-/* Sizes are 1 or more. */
+/* The smallest value that the number can have, because the batch and the length are at least 1. */
 static double least(parts p) {
     return p.batch >= 0 && p.length >= 0 ? p.batch + p.length + p.rest : -(double)INFINITY;
 }
@@ -46,7 +46,7 @@ static bool is_product(double number) {
     return fabs(number) >= 0x1p60 && wi_onnx_is_open(number);
 }
 
-/* The batch times a multiple of the length. */
+/* Encodes the batch times a multiple of the length. */
 static double product(double of_length) {
     const double number = of_length * 0x1p40;
     return fabs(of_length) < 0x1p53 && is_product(number) ? number : (double)NAN;
@@ -56,7 +56,7 @@ static bool is_multiple(parts p, bool of_length) {
     return p.rest == 0 && (of_length ? p.batch : p.length) == 0;
 }
 
-/* A product times or by another number. */
+/* Multiplies or divides a product of the batch and the length by another number. */
 static double scale_product(wi_onnx_rule rule, double of_length, double b) {
     const parts q = split(b);
     if (rule == WI_ONNX_MUL)
@@ -105,7 +105,7 @@ static double multiply(double a, double b) {
     return join((parts){of.batch * factor, of.length * factor, of.rest * factor});
 }
 
-/* Exact divisions only, which are the same for whole numbers and for floats. */
+/* Divides an open number. Only exact divisions are possible, whose result is the same for integers and for floats. */
 static double divide(double a, double b) {
     const parts p = split(a);
     if (wi_onnx_is_open(b)) {
@@ -154,7 +154,7 @@ double wi_onnx_calculate_open(wi_onnx_rule rule, double a, double b) {
     case WI_ONNX_FLOOR:
     case WI_ONNX_CEIL:
     case WI_ONNX_ROUND:
-    case WI_ONNX_TRUNC: return a; /* an open number is whole */
+    case WI_ONNX_TRUNC: return a; /* an open number is an integer */
     case WI_ONNX_ADD: return add(split(a), split(b), 1);
     case WI_ONNX_SUB: return add(split(a), split(b), -1);
     case WI_ONNX_NEG: return add(split(0), split(a), -1);

@@ -1,4 +1,4 @@
-/* Values and nodes of a file that is to be written, values that say sizes, and the values of tensors (contract in onnx_save.h). */
+/* Creates values and nodes of the file, values that contain sizes, and the values of tensors (contract in onnx_save.h). */
 #include "onnx/onnx_save.h"
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +27,10 @@ static void *take(wi_export *e, size_t bytes) {
     return memory;
 }
 
-/* What a value is known by. */
+/* The kinds of keys in wi_export.known. */
 typedef enum key_kind { KEY_NAME, KEY_CONSTANT, KEY_SIZE, KEY_REFUSED } key_kind;
 
-/* Where the map has the value of a key; NULL: no memory. */
+/* The entry of a key in the map, which is added if there is none; NULL: memory ran out. */
 static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count) {
     wi_key_begin(e->known);
     wi_key_add(e->known, kind);
@@ -40,7 +40,7 @@ static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count)
     return found;
 }
 
-/* The map has how often a name was wanted. */
+/* The map counts how often each name was wanted; the count becomes a suffix. */
 const char *wi_export_name(wi_export *e, const char *wanted) {
     char text[512];
     int *count = NULL;
@@ -104,7 +104,7 @@ wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a,
 
 /* ---- initializers ---- */
 
-/* The name is the wanted one until all values that are needed are known. */
+/* Adds an initializer with the wanted name. It gets its final name when all needed values are known. */
 static wi_export_value *store(wi_export *e, const char *name, const wi_export_stored *stored) {
     wi_export_stored *const own = take(e, sizeof *own);
     if (!own) return NULL;
@@ -180,7 +180,7 @@ static wi_export_value *whole(wi_export *e, int64_t number) {
     return wi_export_ints(e, &number, 1);
 }
 
-/* Is the dimension a multiple of the symbol (of the batch: 0) plus a rest? Writes both. */
+/* Is the dimension a multiple of the symbol (0: of the batch) plus a rest? Writes the factor and the rest. */
 static bool is_multiple(const wi_export *e, int64_t dim, int64_t symbol, int64_t *times, int64_t *rest) {
     *rest = 0;
     if (symbol == 0) return *times = -dim, dim < 0 && !wi_has_length(-dim, e->graph->length_symbol);
@@ -189,7 +189,7 @@ static bool is_multiple(const wi_export *e, int64_t dim, int64_t symbol, int64_t
     return *times > 0 && !wi_has_length(*times, symbol);
 }
 
-/* The batch (symbol 0) or the length, from the first input that has it. */
+/* The value of the batch (symbol 0) or the length, computed by a Shape node from the first input that has such an axis. */
 static wi_export_value *open_size(wi_export *e, int64_t symbol) {
     for (size_t i = 0; i < e->input_count; i++) {
         const wi_shape *const shape = &e->inputs[i].tensor->shape;
@@ -208,7 +208,7 @@ static wi_export_value *open_size(wi_export *e, int64_t symbol) {
     return NULL;
 }
 
-/* The batch is that of inputs, whether it is the length of the graph or not. */
+/* The value of a symbol. The batch is the batch of the inputs also if the graph treats it as a length. */
 static wi_export_value *symbol_size(wi_export *e, int64_t symbol) {
     bool has_batch = false;
     for (size_t i = 0; i < e->input_count; i++)
@@ -252,7 +252,7 @@ wi_export_value *wi_export_cast(wi_export *e, wi_export_value *x, int type) {
     return wi_export_op(e, "Cast", &x, 1, WI_WITH(WI_WHOLE("to", type)));
 }
 
-/* 0 stands for the size that the input has there, and -1 for one size that follows from the others. */
+/* Writes a Reshape. In its shape, 0 is the size of the input at the same axis, and -1 a size that follows from the others. */
 wi_export_value *wi_export_reshape(
     wi_export *e, wi_export_value *x, const wi_shape *from, const wi_shape *to) {
     int64_t dims[WEFT_MAX_RANK];
@@ -279,7 +279,7 @@ weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
     return x;
 }
 
-/* Moves the axis at `from` of a value of x's rank to `to`. */
+/* Moves the last axis to index 1, or with to_last the axis at index 1 to the end. */
 static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
     int64_t order[WEFT_MAX_RANK];
     if (!x || rank < 3) return x;

@@ -11,7 +11,7 @@ static bool rest_is_small(double rest) {
     return fabs(rest) <= WI_LENGTH_REST;
 }
 
-/* a · WEFT_LENGTH + b, with |b| at most 2^20. A multiple of a square is none. */
+/* Splits a number into a · WEFT_LENGTH + b, with |b| at most 2^20. False: it has no such form, or is a multiple of the length's square. */
 static bool split_length(double number, int64_t *length, int64_t *rest) {
     const double times = round(number / (double)WEFT_LENGTH);
     const double more = number - times * (double)WEFT_LENGTH;
@@ -29,7 +29,7 @@ bool wi_onnx_parts(double number, int64_t *batch, int64_t *length, int64_t *rest
     return split_length(number - times * BATCH, length, rest) && (*batch != 0 || *length != 0);
 }
 
-/* The length's multiple in a product of the batch and the length. */
+/* Is the number the batch times a multiple of the length? Writes this multiple. */
 static bool split_product(double number, int64_t *of_length) {
     int64_t length, rest;
     const double times = number / BATCH;

@@ -1,7 +1,7 @@
-/* Which constants of a file are weights, and train.
+/* Decides which constants of a file are weights, which training updates.
  *
- * A file does not say what trains: weights, masks and tables of positions alike are constants. Weights are the float
- * constants from which nothing but a change of shape or order leads to
+ * A file does not say which constants are trained; weights, masks and tables of positions are all constants. A float
+ * constant is a weight if it is, directly or after operators that only change shape or order,
  *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
  *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
  *   - a factor or summand of a value that depends on the network's inputs, if the constant is a vector, that is if it

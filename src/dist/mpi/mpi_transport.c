@@ -1,4 +1,4 @@
-/* The plug-in for implementations of MPI (contract in transport.h). It is compiled once against each implementation. */
+/* The plug-in for MPI (contract in transport.h). It is compiled separately for each implementation of MPI. */
 #include "dist/transport.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct wi_transport_work {
     int *numbers; /* counts and offsets, which MPI reads until the exchange is finished */
 };
 
-/* The gathers have a communicator of their own, so that they need no fixed order among the exchanges. */
+/* Gathers have a separate communicator, so that processes may begin them in different orders relative to the exchanges. */
 static MPI_Comm own = MPI_COMM_NULL, of_gathers = MPI_COMM_NULL;
 static bool is_whole = true;
 
@@ -25,14 +25,15 @@ static bool fail(const char *call, int error, char *line) {
     return false;
 }
 
-/* At the end of the process, as MPI cannot be initialised again. Not if ranks may have died, for which MPI_Finalize would wait. */
+/* Finalises MPI at the end of the process, because it cannot be initialised again. Not if ranks may have died, because MPI_Finalize would
+ * wait for them. */
 static void finalise(void) {
     int is_finalised = 0;
     MPI_Finalized(&is_finalised);
     if (is_whole && !is_finalised) MPI_Finalize();
 }
 
-/* MPI can be initialised once in the life of a process, and only by the program or by this plug-in. */
+/* Initialises MPI unless the program has done so; a process can initialise MPI only once. */
 static bool initialise(char *line) {
     int is_initialised = 0, is_finalised = 0, level = 0;
     MPI_Finalized(&is_finalised);
@@ -54,7 +55,8 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
     int number = 0, count = 0;
     if (!initialise(line)) return false;
     const MPI_Comm all = communicator ? *(const MPI_Comm *)communicator : MPI_COMM_WORLD;
-    is_whole = false; /* a process that ends without leaving ends the job */
+    is_whole =
+        false; /* if the process ends without calling `leave`, MPI is not finalised and the launcher ends the job */
     int error = MPI_Comm_dup(all, &own);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_dup(own, &of_gathers);
@@ -76,7 +78,7 @@ static void leave(bool whole) {
     MPI_Comm_free(&own);
 }
 
-/* Work with room for `lists` lists of a number per rank, which are filled from the given ones. */
+/* Allocates a wi_transport_work with copies of `count` lists, each with a number per rank. */
 static wi_transport_work *make_work(const size_t *const *lists, size_t count, char *line) {
     int size = 0;
     MPI_Comm_size(own, &size);

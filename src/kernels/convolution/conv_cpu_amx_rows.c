@@ -38,7 +38,7 @@ static int64_t even(int64_t channels) {
     return channels + channels % 2;
 }
 
-/* As few strips as possible, with the same number of strips for every core. */
+/* Chooses the smallest number of strips that gives every core the same number of strips. */
 static void cut_strips(wi_cut *cut, int64_t units) {
     cut->strips = wi_divide_up(cut->pairs, STRIP);
     while (cut->strips < cut->pairs && cut->strips % units != 0) cut->strips++;

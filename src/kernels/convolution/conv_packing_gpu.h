@@ -20,9 +20,10 @@ typedef struct wi_conv_panels {
 
 /* How panels, table and image are stored in scratch memory, in this order. */
 typedef struct wi_conv_packing {
-    int64_t width, rows;       /* columns and rows of a group's panels */
-    int64_t phases, spare;     /* spare: rows of zeros after each phase */
-    int64_t elements, spares;  /* numbers that all panels have in rows of the weight, and in rows of zeros */
+    int64_t width, rows;   /* columns and rows of a group's panels */
+    int64_t phases, spare; /* spare: rows of zeros after each phase */
+    int64_t elements,
+        spares; /* numbers in the rows of all panels that have weights, and in the rows of zeros */
     int64_t table, image, end; /* where table and image begin, and where the image ends, in floats */
     wi_conv_quads read;        /* the image */
 } wi_conv_packing;

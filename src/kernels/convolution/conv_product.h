@@ -64,7 +64,7 @@ bool wi_conv_has_few_channels(int64_t width);
  * need; groups of one channel, whose forms are short, have all, so that one program serves all windows. */
 void wi_conv_few_channels_macros(
     wi_kernel_plan *plan, int64_t width, int64_t taps, int64_t stride, int64_t dilation);
-/* The operations for a multiply-add in the estimates of kernels of class cpu with tiles of 13 x 32. */
+/* In estimates for kernels of class cpu with tiles of 13 x 32, a multiply-add counts as this many operations (cost.h). */
 #define WI_CONV_TILE_OPERATIONS 2.4
 
 /* ---- launches ---- */

@@ -87,7 +87,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
 }
 
-/* `each`: instructions per multiply-add. */
+/* In the estimate, `each` is the number of instructions per multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const cut c = cut_of(site, &conv);

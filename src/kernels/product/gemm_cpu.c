@@ -85,8 +85,7 @@ static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut, do
     return (multiply + copy) * (double)shape->k + turn_back + 2000.0 + 60.0 * cells * blocks;
 }
 
-/* About this many bytes behind the end of a work-item's part of a row of B are read in vain by processors that prefetch along
- * rows. */
+/* A processor's hardware prefetcher reads about this many bytes too many, behind the end of a work-item's part of each row of B. */
 #define FETCHED_BEHIND 1024.0
 
 /* The seconds of a cut. More than one work-item wakes other threads, which takes longer than a few microseconds of work. */

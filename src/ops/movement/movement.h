@@ -13,8 +13,8 @@ typedef struct wi_reshape_run {
  * one. */
 bool wi_reshape_next_run(wi_reshape_run *run, const wi_extent *x, const wi_extent *out);
 
-/* Do some of the inputs of a concat have a multiple of the batch along its axis, and others a number? Then their sizes are
- * added as wi_counted gives them. */
+/* Is the size along the concatenated axis a multiple of the batch for some inputs, and a number for others? Then the size of the result
+ * is the sum of wi_counted of the inputs' sizes. */
 bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis);
 
 weft_tensor *wi_flip(weft_tensor *x, uint32_t axes); /* a bit for each axis */

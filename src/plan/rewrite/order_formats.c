@@ -4,7 +4,7 @@
  * contraction. They are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
  * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
- * whose differences from 1 matter). f32 are also operands of kernels that only take f32 (wi_kernels_take) and results of weft_keep_f32;
+ * whose differences from 1 matter). f32 are also operands of kernels that only take f32 (wi_kernels_accept_format) and results of weft_keep_f32;
  * contractions and kernel ops that read these results multiply in f32.
  *
  * If no matrix engine of the device multiplies the 16-bit format, logits (values that an exponential or a logarithm reads) stay in f32,
@@ -75,7 +75,7 @@ static void join_memory(format_search *s, const weft_tensor *node) {
 }
 
 static bool takes_narrow(const format_search *s, const wi_op *op) {
-    return !has_kernels(op) || wi_kernels_take(op, s->order->request->precision);
+    return !has_kernels(op) || wi_kernels_accept_format(op, s->order->request->precision);
 }
 
 /* The format of a view or join is decided by the other nodes of its memory. */
