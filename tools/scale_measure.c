@@ -69,7 +69,8 @@ static weft_status create_dataset(
     pool *p = NULL;
     bench_network_columns(network, columns);
     WI_TRY(create_pool(&p, network));
-    const weft_status status = wi_dataset_create_made(dataset, context, &p->base, examples, columns, 2);
+    const weft_status status =
+        wi_dataset_create_from_source(dataset, context, &p->base, examples, columns, 2);
     wi_source_release(&p->base);
     if (status != WEFT_OK) return status;
     int32_t *const label = wi_dataset_data(*dataset, 1);

@@ -77,26 +77,27 @@ struct weft_dataset {
  * WEFT_ERROR_MEMORY. */
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
-/* Whether a dataset of files keeps `examples` examples of `bytes` bytes in memory, by the context's option data_limit. */
+/* Does a dataset of files read all its examples into memory? It does if `examples` examples of `bytes` bytes fit in the context's option
+ * data_limit. */
 bool wi_dataset_fits(const weft_context *context, uint64_t examples, uint64_t bytes);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
 /* Like wi_dataset_create, but the first columns, and the last one if the source has `finish`, are made by the source, which
  * the dataset retains; source NULL: all columns are in memory. */
-weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
+weft_status wi_dataset_create_from_source(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count);
 /* Sets the categories of a column; the texts are copied. */
 weft_status wi_dataset_set_categories(
     weft_dataset *dataset, size_t column, const char *const *texts, size_t count);
 /* The index of a column; SIZE_MAX: there is no column of this name. */
 size_t wi_dataset_find(const weft_dataset *dataset, const char *column);
-/* Is the column without data, because the dataset's source writes it? */
-bool wi_column_is_made(const weft_dataset *dataset, size_t column);
+/* Does the dataset's source compute the column, so that it has no data in memory? */
+bool wi_column_is_computed(const weft_dataset *dataset, size_t column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 
-/* weft_loader_create. part: which examples of a batch of `examples` examples are loaded, as adjacent ranges: *count from *first on; false:
- * there is no range of this index. The columns that weft_loader_next returns begin with the first of them. Mixtures mix the examples of a
- * range. NULL: the whole batch is one range. */
+/* For loaders that load only some examples of each batch: writes range `index` of the examples to load from a batch of `examples`, which
+ * are *count examples from *first on; false: there is no such range. The ranges must be adjacent. The columns that weft_loader_next
+ * returns begin with the first loaded example. Mixtures (mixup) mix only examples of one range. NULL: the whole batch is one range. */
 typedef bool wi_loader_part(const void *user, size_t examples, size_t index, size_t *first, size_t *count);
 weft_status wi_loader_create(weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options,
     wi_loader_part *part, const void *user);

@@ -27,7 +27,7 @@ typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
-    bool waits;     /* an input has WEFT_LENGTH, whose value is not known yet */
+    bool waits;     /* an input has WEFT_LENGTH, whose value is not known until a dataset is bound */
     int64_t length; /* the value of WEFT_LENGTH in the columns; set by wi_feed_bind; 0: no input has it */
     int64_t fixed;  /* examples per batch, as the first dimension of inputs says; 0: any number */
     bool partial;   /* an input may lack a column: wi_feed_bind sets `column` to SIZE_MAX */
@@ -49,7 +49,7 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
 /* Checks the labels of a loaded batch whose columns are not in memory. */
-weft_status wi_feed_check_made_labels(
+weft_status wi_feed_check_loaded_labels(
     const wi_feed *feed, const weft_dataset *dataset, const void *const *columns, size_t examples);
 /* Enqueues the copies of all inputs; columns[i] has `examples` examples, and must stay valid until weft_plan_wait. */
 weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 typedef struct file_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     const weft_allocator *allocator;
     wi_file_column *files;
     weft_dtype *dtypes;
@@ -65,7 +65,7 @@ weft_status wi_file_columns_open(weft_dataset **dataset, weft_context *context, 
     source->allocator = context->allocator;
     weft_status status = fill_source(source, files, columns, count);
     if (status == WEFT_OK)
-        status = wi_dataset_create_made(dataset, context, &source->base, examples, columns, count);
+        status = wi_dataset_create_from_source(dataset, context, &source->base, examples, columns, count);
     wi_source_release(&source->base); /* the dataset retains it */
     return status;
 }

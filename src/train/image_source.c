@@ -11,7 +11,7 @@
 enum { PATH_CAPACITY = 4096 };
 
 typedef struct image_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     wi_image_store *store;
     wi_image_pipeline pipeline;
 } image_source;
@@ -205,7 +205,7 @@ static weft_status create_dataset(weft_dataset **dataset, weft_context *context,
     WI_TRY(list_columns(&columns, &total, source, others, count));
     columns[0].encoding = &pixels;
     const weft_status status =
-        wi_dataset_create_made(dataset, context, &source->base, examples, columns, total);
+        wi_dataset_create_from_source(dataset, context, &source->base, examples, columns, total);
     wi_release(source->store->allocator, columns);
     return status;
 }
@@ -290,7 +290,7 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from, si
         memcpy(dataset->origins, from->origins, bytes);
     }
     for (size_t c = 1; c < columns; c++)
-        if (!wi_column_is_made(from, c))
+        if (!wi_column_is_computed(from, c))
             memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
                 from->examples * wi_column_bytes(&from->columns[c]));
     return WEFT_OK;

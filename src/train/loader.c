@@ -36,7 +36,7 @@ typedef struct job {
     size_t begin, end;
 } job;
 
-/* The first example that could not be made. */
+/* The failed example with the lowest position in its batch. */
 typedef struct failure {
     weft_status status; /* WEFT_OK: none so far */
     uint64_t batch;
@@ -85,7 +85,7 @@ static bool loaded_range(
     return loader->part ? loader->part(loader->part_user, examples, i, first, count) : i == 0;
 }
 
-/* All of them. */
+/* All examples of the batch that are loaded, as one range. */
 static void loaded_examples(
     const weft_loader *loader, uint64_t batch_in_epoch, size_t *first, size_t *count) {
     size_t begin = 0, own = 0;
@@ -130,7 +130,7 @@ static weft_status make_examples(worker *self, const job *p, size_t *failed) {
 static weft_status fill(worker *self, const job *p, size_t *failed) {
     const weft_dataset *const dataset = self->loader->dataset;
     for (size_t c = 0; c < dataset->count; c++)
-        if (!wi_column_is_made(dataset, c)) gather(self->loader, p, c);
+        if (!wi_column_is_computed(dataset, c)) gather(self->loader, p, c);
     return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
 }
 
@@ -174,18 +174,18 @@ static bool is_last_of_batch(weft_loader *loader, const job *p) {
     const bool fails = loader->failure.status != WEFT_OK && loader->failure.batch <= p->batch;
     *left -= p->end - p->begin;
     if (*left > 0 || !source || !source->finish || fails) return false;
-    *left = 1; /* the batch is not given to the caller yet */
+    *left = 1; /* so that the batch is not returned to the caller before it is finished */
     return true;
 }
 
 /* Threads may finish batches in any order; `made` counts them in the order of their numbers. */
-static void give_back(weft_loader *loader) {
+static void count_finished(weft_loader *loader) {
     while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
     loader->busy--;
     wi_condition_wake_all(&loader->ready);
 }
 
-/* `done` examples of the batch are before the range. */
+/* Lets the source finish a range of a batch. done: the number of loaded examples before the range. */
 static weft_status finish_range(worker *self, const job *p, size_t done, size_t examples) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
@@ -236,7 +236,7 @@ static void *work(void *argument) {
         wi_mutex_lock(&loader->mutex);
         if (status != WEFT_OK) note_failure(loader, &p, status, failed);
         if (is_last_of_batch(loader, &p)) finish_batch(self, &p);
-        give_back(loader);
+        count_finished(loader);
     }
     wi_mutex_unlock(&loader->mutex);
     return NULL;

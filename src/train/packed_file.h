@@ -9,8 +9,8 @@
  *                "channels_last":false,"encoding":"..."}, ...]}
  *     records   the numbers of all columns, one column after the other, little-endian, and the CRC-32 of these bytes
  *
- * All records have the same size, so that the number of a record gives its place. For any bytes, wi_packed_open returns a
- * file whose records lie within it, or an error. */
+ * All records have the same size, so that the offset of a record follows from its number. Whatever bytes a file has, wi_packed_open
+ * returns either an error or a description whose records are all inside the file. */
 #ifndef WI_PACKED_FILE_H
 #define WI_PACKED_FILE_H
 

@@ -7,7 +7,7 @@ weft_status wi_pass_create_plan(const wi_pass *pass, weft_plan **plan, int devic
     weft_tensor *const *outputs, size_t count, size_t examples) {
     *plan = NULL;
     if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the length */
-    /* Kernels that only validation needs are compiled late, so that training can begin before. */
+    /* Kernels that only validation needs are compiled late, so that training begins earlier. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
         .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
         .length = pass->feed.length};

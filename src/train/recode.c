@@ -76,7 +76,7 @@ static weft_status recode_column(weft_dataset *recoded, size_t index, const weft
 
 /* Lets another source make an example, and maps its categories. */
 typedef struct mapping_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     const weft_dataset *dataset;
     wi_source *inner;
     int32_t **maps;              /* by column; NULL: the column is not mapped */
@@ -117,7 +117,7 @@ static void destroy_mapped(wi_source *base) {
     wi_release(allocator, source);
 }
 
-/* Puts a mapping source in front of the source of a dataset over `base`, unless it is there. */
+/* Lets the recoded dataset read through a mapping source instead of the source of its base dataset, unless it does already. */
 static weft_status map_source(weft_dataset *recoded, mapping_source **source) {
     const weft_dataset *const base = recoded->base;
     const weft_allocator *const allocator = base->context->allocator;

@@ -16,7 +16,8 @@ void wi_shards_note_metrics(wi_pass *pass) {
     copy_sums(pass, pass->shards->metrics, false);
 }
 
-/* What each process has added since the last time is added to what all had then, in the order of ranks. */
+/* Adds up, in the order of ranks, what each process has added to its sums since the last call, and adds this to the common sums of that
+ * time. */
 weft_status wi_shards_join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;

@@ -50,7 +50,7 @@ static weft_status make_plan(gradients *g, const weft_trainer *trainer, size_t e
     const bool told = graph->told_of_training;
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
         .memory_limit = trainer->options.memory_limit, .length = g->feed.length};
-    graph->told_of_training = true; /* this plan trains nothing by intention */
+    graph->told_of_training = true; /* prevents the warning about a plan without updates */
     const weft_status status = weft_plan_create(&g->plan, g->of, g->count, &options);
     graph->told_of_training = told;
     return status;
@@ -73,7 +73,7 @@ static weft_status report_all(gradients *g, weft_events *events, size_t step) {
     return WEFT_OK;
 }
 
-/* The snapshot lives only from here to the end, as it takes as much device memory as the parameters and states. */
+/* The snapshot exists only during this function, because it takes as much device memory as the parameters and states. */
 static weft_status run(
     gradients *g, const weft_trainer *trainer, const void *const *columns, size_t examples) {
     weft_snapshot *before = NULL;

@@ -84,7 +84,7 @@ static bool saves_now(const weft_trainer *trainer) {
            wi_checkpointer_is_due(checkpointer) && wi_checkpointer_is_idle(checkpointer);
 }
 
-/* Does the schedule take skipped steps into account now? It does so at multiples of WI_PASS_INTERVAL steps. */
+/* Does the schedule take skipped steps into account after this step? It does so after multiples of WI_PASS_INTERVAL steps. */
 static bool schedule_looks(const weft_trainer *trainer) {
     const wi_loss_terms *const terms = &trainer->terms;
     const bool may_be_empty = terms->count > 0 && !terms->is_always;
@@ -107,7 +107,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     WI_TRY(wi_shards_gather_states(&trainer->shards[0], trainer->save_now));
-    /* The first step is waited for, as its time is measured separately. */
+    /* The interval ends after the first step, because the time of this step is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
 }

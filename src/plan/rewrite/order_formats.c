@@ -4,8 +4,8 @@
  * contraction. They are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
  * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
- * whose differences from 1 matter). f32 are also operands of kernels that only take f32 (wi_kernels_accept_format) and results of weft_keep_f32;
- * contractions and kernel ops that read these results multiply in f32.
+ * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
+ * stay in f32; contractions and kernel ops that read the latter multiply in f32.
  *
  * If no matrix engine of the device multiplies the 16-bit format, logits (values that an exponential or a logarithm reads) stay in f32,
  * too: their gradient is f32 and is computed in place, and a 16-bit copy would need more memory.

@@ -134,7 +134,7 @@ static bool is_in_place(const wi_placement *placement, const wi_run *run) {
     return roots[0] == roots[1] && offsets[0] == offsets[1];
 }
 
-int wi_count_skipped_launches(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
     const wi_kernel_plan *const kernel = schedule->of[run->step->index].kernel;
     int count = 0;
     while (kernel && count < kernel->count && kernel->launches[count]->copies) count++;
@@ -152,8 +152,7 @@ static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->code->schedule->of[run->step->index].kernel;
     const wi_step_schedule *own = &l->code->schedule->of[run->step->index];
-    for (int i = wi_count_skipped_launches(l->code->schedule, l->memory->placement, run); i < kernel->count;
-         i++) {
+    for (int i = wi_launches_left_out(l->code->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
         l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }

@@ -61,7 +61,7 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 /* ---- launches ---- */
 
 /* The number of launches at the beginning of the step that a run leaves out, because they copy an input to a result in the same memory. */
-int wi_count_skipped_launches(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
 
 /* An argument that is set before each run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {

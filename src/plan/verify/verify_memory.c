@@ -211,7 +211,7 @@ weft_status wi_verify_launches(const wi_launches *launches) {
     size_t at = 0;
     for (size_t i = 0; i < launches->count; i++) WI_TRY(check_launch(launches, &launches->launches[i]));
     for (size_t i = 0; i < runs->run_count; i++)
-        WI_REQUIRE(count_launches(launches, &at, (int)i) + wi_count_skipped_launches(launches->code->schedule,
+        WI_REQUIRE(count_launches(launches, &at, (int)i) + wi_launches_left_out(launches->code->schedule,
                                                                launches->memory->placement, &runs->runs[i]) ==
                        launches->code->schedule->of[runs->runs[i].step->index].launch_count,
             WI_PASS_LAUNCHES, "run", i, "its launches differ from those of the schedule");
