@@ -94,8 +94,8 @@ typedef struct weft_conv_weight_walk {
 #define WEFT_CONV_WEIGHT_BLOCK  (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
 #define WEFT_CONV_WEIGHT_SHARED (WEFT_GEMM_BUFFERS * WEFT_CONV_WEIGHT_BLOCK)
 
-/* The loop with asynchronous copies, as in conv_gpu.cl. Quads that do not exist are not read and become zero. From the next
- * block to be copied on, `ahead` positions remain. */
+/* The loop with asynchronous copies, as in conv_gpu.cl. Quads that do not exist are not read and become zero. `ahead` is the number of
+ * positions that are not copied yet. */
 #define WEFT_CONV_WEIGHT_COPY(slot)                                                                          \
     {                                                                                                        \
         __local float4 *const weft_block = block + (slot)*WEFT_CONV_WEIGHT_BLOCK;                            \
