@@ -138,8 +138,7 @@ static weft_status check_part(const wi_update *u) {
     if (u->rows < (int64_t)u->divided->parts)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "optimizer: shard_optimizer divides parameters of %lld rows of %d numbers among %zu processes: "
-            "train so "
-            "small a network without it",
+            "train such a small network without it",
             (long long)u->rows, WI_FLAT_ROW, u->divided->parts);
     return WEFT_OK;
 }
@@ -265,7 +264,8 @@ static weft_status make_assignments(const wi_update_step *s, weft_tensor **parts
     for (size_t i = 0; i < writes; i++) {
         for (size_t k = 0; k < s->count; k++) {
             if (s->ranges[k].count != writes)
-                WI_FAIL(WEFT_ERROR_INTERNAL, "optimizer: %zu updates, not %zu", s->ranges[k].count, writes);
+                WI_FAIL(WEFT_ERROR_INTERNAL, "optimizer: a range of parameters has %zu updates, expected %zu",
+                    s->ranges[k].count, writes);
             parts[k] = assignment(&s->ranges[k], i);
         }
         assignments[i] = wi_assign_all(parts, s->count);

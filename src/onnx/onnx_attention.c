@@ -141,8 +141,8 @@ static bool read_masks(wi_onnx_attention *a, wi_onnx_import *n, wi_onnx_node *no
     a->causal = wi_onnx_whole(node, "is_causal", 0) != 0;
     a->mask = mask ? pad_mask(mask, a->k) : NULL;
     if (mask && weft_tensor_dimension(mask, -1) == 1 && weft_tensor_dimension(a->k, 2) != 1)
-        return wi_onnx_fail(
-                   n, node, WEFT_ERROR_UNSUPPORTED, "a mask for one of several keys is not supported"),
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                   "a mask whose last axis has the size 1 is not supported for several keys"),
                false;
     if ((a->causal && lengths) || wi_onnx_whole(node, "left_window_size", -1) != -1 ||
         wi_onnx_whole(node, "right_window_size", -1) != -1 ||

@@ -86,7 +86,8 @@ static weft_tensor *build_compress(wi_onnx_import *n, wi_onnx_node *node) {
         if (condition->data[i] != 0) index.data[index.count++] = (double)i;
     index.dims[0] = (int64_t)index.count;
     if (index.count == 0 || index.data[index.count - 1] >= (double)weft_tensor_dimension(x, axis))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its condition takes nothing, or beyond the axis");
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "its condition selects no element, or one beyond the axis");
     return weft_index_select(x, axis, wi_onnx_array(n, &index));
 }
 

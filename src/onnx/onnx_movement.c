@@ -125,7 +125,8 @@ static weft_tensor *set_empty(
     for (int d = 0; d < none->rank; d++) {
         none->dims[d] = d == axis ? 0 : wi_onnx_fixed_size(x, d);
         if (d != axis && none->dims[d] == 0)
-            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a part without elements has an open size");
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                "an empty part of a tensor needs fixed sizes along its other axes");
     }
     wi_onnx_set_numbers(n, node, index, none);
     return NULL;
@@ -174,9 +175,11 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
         return parts[0];
     }
     if (all == 0)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size has only equal parts");
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size can only be split into equal parts");
     if (!read_parts(&sizes, node, all, count))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not fit to axis %d", axis);
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not add up to axis %d", axis);
     int64_t begin = 0;
     for (size_t i = 0; i < count; begin += sizes.of[i++]) {
         if (sizes.of[i] == 0)
@@ -213,7 +216,7 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     const int64_t size = wi_onnx_symbol(weft_tensor_dimension(x, axis));
     if (step != 1 || start < INT32_MIN || end < INT32_MIN)
         return wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take steps of 1, and no turn");
+            n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size can only be sliced with step 1");
     const bool to_end = end == size || (end >= LARGEST_SIZE && !wi_onnx_is_symbol(end));
     return weft_slice(x, axis, start, to_end ? WEFT_END : end);
 }

@@ -1,13 +1,13 @@
 /* Subgraphs and functions: their nodes are copied with new names, and the copies are built like nodes of the main graph. The
- * body of a loop is copied for each iteration (turn). */
+ * body of a loop is copied for each iteration. */
 #ifndef WI_ONNX_SCOPE_H
 #define WI_ONNX_SCOPE_H
 
 #include "onnx/onnx_node.h"
 
-/* WI_ONNX_MOST_TURNS: the most turns of a loop. WI_ONNX_MOST_COPIED: the most nodes of all copies of a file, each counted with
+/* WI_ONNX_MOST_ITERATIONS: the most iterations of a loop. WI_ONNX_MOST_COPIED: the most nodes of all copies of a file, each counted with
  * its inputs, outputs and attributes. WI_ONNX_MOST_CALLS: the largest depth of functions that call each other. */
-enum { WI_ONNX_MOST_TURNS = 4096, WI_ONNX_MOST_COPIED = 1 << 20, WI_ONNX_MOST_CALLS = 64 };
+enum { WI_ONNX_MOST_ITERATIONS = 4096, WI_ONNX_MOST_COPIED = 1 << 20, WI_ONNX_MOST_CALLS = 64 };
 
 /* ---- the table of values ---- */
 

@@ -10,7 +10,7 @@ static const wi_onnx_sequence *get(wi_onnx_import *n, wi_onnx_node *node, size_t
     if (n->status != WEFT_OK) return NULL;
     if (!value || !value->sequence)
         wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "input %zu is no sequence that the network makes", index);
+            n, node, WEFT_ERROR_UNSUPPORTED, "input %zu is not a sequence that the network creates", index);
     return value ? value->sequence : NULL;
 }
 
@@ -134,7 +134,7 @@ static size_t find_sizes(wi_onnx_import *n, wi_onnx_node *node, int64_t all, int
 
 static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_numbers x;
-    int64_t sizes[WI_ONNX_MOST_TURNS / 8];
+    int64_t sizes[WI_ONNX_MOST_ITERATIONS / 8];
     if (!wi_onnx_describe(n, node, 0, &x)) return NULL;
     const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), x.rank);
     if (axis < 0 || axis >= x.rank)

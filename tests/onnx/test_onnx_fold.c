@@ -310,9 +310,9 @@ static void test_loops(void **state) {
     write_loop(1, "turns", 3); /* three times 0 + 1 + 2 */
     assert_weft_fails(WEFT_ERROR_SHAPE, try_load(), "9");
     write_loop(0, "turns", 1 << 20);
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 turns");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 iterations");
     write_loop(0, "-", 0);
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 turns");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 iterations");
     write_loop(2, "turns", 4000);
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "too many nodes");
 }

@@ -138,7 +138,7 @@ static void test_computed_statistics(void **state) {
 static const refusal refused[] = {
     {"Gather", "axis=1", {{F, "2 3", {0}}, {I, "1", {3}}}, "the index 3 is outside of an axis of 3"},
     {"Compress", "axis=1", {{F, "2 3", {0}}, {B, "4", {0, 0, 0, 1}}},
-        "its condition takes nothing, or beyond"},
+        "its condition selects no element, or one beyond"},
     {"OneHot", "", {{I, "2", {0}}, {I, "", {0}}, {F, "2", {0, 1}}}, "its depth or its axis is out of range"},
     {"ReverseSequence", "time_axis=2", {{F, "2 3", {0}}, {I, "3", {1, 1, 1}}}, "its axes must be 0 and 1"},
     {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, "do not fit"},
