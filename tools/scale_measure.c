@@ -19,7 +19,7 @@ typedef struct pool {
     unsigned char *numbers;
 } pool;
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const pool *const p = (const pool *)source;
     (void)workspace;
@@ -56,7 +56,7 @@ static weft_status create_pool(pool **made, const bench_network *network) {
         if (network->vocabulary) numbers[i] = random % (uint32_t)network->vocabulary;
     }
     *p = (pool){.bytes = count * sizeof *numbers, .numbers = (unsigned char *)numbers};
-    wi_source_init(&p->base, 1, make_example, destroy_pool);
+    wi_source_init(&p->base, 1, load_example, destroy_pool);
     *made = p;
     return WEFT_OK;
 }

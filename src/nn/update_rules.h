@@ -80,7 +80,7 @@ typedef struct wi_update {
     weft_tensor *rate;          /* learning rate, rank 0, or (rows, 1) if groups differ */
     weft_tensor *decay;         /* weight decay, likewise; NULL: none */
     weft_tensor *apply;         /* bool, rank 0: this run updates; NULL: every run does */
-    /* Of run_count.c, rank 0. */
+    /* Nodes that run_count.c creates, of rank 0: */
     weft_tensor *counts;  /* bool: some example or label counts in this run; NULL: in every run one does */
     weft_tensor *share;   /* with accumulation: 1 / (runs of the window) in its last run, else 0 */
     weft_tensor *skipped; /* number of skipped updates so far; NULL: no update can be skipped */

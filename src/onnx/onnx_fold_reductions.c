@@ -90,7 +90,7 @@ static lines lines_of(const wi_onnx_numbers *x, int axis) {
     return made;
 }
 
-/* Where line i begins in an array with `size` numbers in each. */
+/* The index at which line i begins in an array whose lines have `size` numbers. */
 static size_t begin_of(const lines *of, size_t i, size_t size) {
     return i / of->inner * of->inner * size + i % of->inner;
 }

@@ -129,7 +129,7 @@ typedef struct row_source {
 } row_source;
 
 /* Reads a row by a walk whose memory is that of the workspace. */
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const row_source *const source = (const row_source *)(const void *)base;
     const wi_csv_builder *const b = source->builder;
@@ -165,7 +165,7 @@ static weft_status make_source(row_source **source, wi_csv_builder **builder) {
     wi_csv_builder *const b = *builder;
     row_source *const made = wi_allocate(b->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&made->base, SIZE_MAX, load_example, destroy_source);
     made->builder = b;
     b->options.columns = NULL;
     b->options.like = NULL;

@@ -22,8 +22,8 @@ void wi_workspace_clear(wi_workspace *workspace) {
 }
 
 void wi_source_init(
-    wi_source *source, size_t made, wi_make_example *make, void (*destroy)(wi_source *source)) {
-    *source = (wi_source){.made = made, .make = make, .destroy = destroy};
+    wi_source *source, size_t columns, wi_load_example *load, void (*destroy)(wi_source *source)) {
+    *source = (wi_source){.columns = columns, .load = load, .destroy = destroy};
     atomic_init(&source->references, 1);
 }
 
@@ -38,7 +38,7 @@ void wi_source_release(wi_source *source) {
 
 bool wi_column_is_computed(const weft_dataset *dataset, size_t column) {
     const wi_source *const source = dataset->source;
-    return source && (column < source->made || (source->finish && column + 1 == dataset->count));
+    return source && (column < source->columns || (source->finish && column + 1 == dataset->count));
 }
 
 size_t wi_column_bytes(const weft_column *column) {

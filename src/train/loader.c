@@ -1,16 +1,16 @@
 /* Batches in a seeded order, filled by threads ahead of their use.
  *
  * A ring of 2 × prefetch slots, one for a batch each, is allocated once. The caller uses up to prefetch batches: a batch
- * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `made` and `taken`
+ * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `finished` and `taken`
  * count batches over the whole life of the loader, and batch b is in slot b mod slots, so that the beginning of an epoch
  * does not overwrite batches that the caller still uses. A thread takes a few examples at a time, always the next ones:
  * `cursor` is their batch, and advances while cursor < end and cursor < taken + prefetch. All threads therefore work on
- * one batch before they begin the next. `made` counts the finished batches, in order; `taken` those that were returned.
+ * one batch before they begin the next. `finished` counts the finished batches, in order; `taken` those that were returned.
  *
  * If the source of the dataset finishes batches, the thread that has filled the last part of a batch does so.
  *
  * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
- * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch. */
+ * examples of a batch cannot be loaded, the batch fails with the error of the first of them in the order of the batch. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "base/process.h"
@@ -62,10 +62,10 @@ struct weft_loader {
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
-    uint64_t first, cursor, made, taken, end; /* first, end: of the epoch; others: see above */
-    size_t position;                          /* the next example in the batch `cursor` */
-    size_t *left;                             /* per slot: examples of its batch that are not finished */
-    size_t busy;                              /* threads that are filling batches */
+    uint64_t first, cursor, finished, taken, end; /* first, end: of the epoch; others: see above */
+    size_t position;                              /* the next example in the batch `cursor` */
+    size_t *left;                                 /* per slot: examples of its batch that are not finished */
+    size_t busy;                                  /* threads that are filling batches */
     failure failure;
     bool begun, quit;
 };
@@ -109,19 +109,20 @@ static void gather(const weft_loader *loader, const job *p, size_t c) {
         memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
 }
 
-/* Makes the examples of a dataset with a source. *failed: if an example could not be made, its position. */
-static weft_status make_examples(worker *self, const job *p, size_t *failed) {
+/* Loads the examples of a dataset with a source. *failed: if an example could not be loaded, its position. */
+static weft_status load_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
-    const size_t made = dataset->source->made < dataset->count ? dataset->source->made : dataset->count;
-    void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, made * sizeof *targets);
+    const size_t columns =
+        dataset->source->columns < dataset->count ? dataset->source->columns : dataset->count;
+    void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, columns * sizeof *targets);
     if (!targets) return WEFT_ERROR_MEMORY;
     for (size_t i = *failed = p->begin; i < p->end; *failed = ++i) {
         const size_t index = dataset->origins ? dataset->origins[order[i]] : order[i];
-        for (size_t c = 0; c < made; c++)
+        for (size_t c = 0; c < columns; c++)
             targets[c] = slot_column(loader, p->batch, c) + i * wi_column_bytes(&dataset->columns[c]);
-        WI_TRY(dataset->source->make(
+        WI_TRY(dataset->source->load(
             dataset->source, &(wi_example){index, loader->seed, loader->epoch}, &self->workspace, targets));
     }
     return WEFT_OK;
@@ -131,7 +132,7 @@ static weft_status fill(worker *self, const job *p, size_t *failed) {
     const weft_dataset *const dataset = self->loader->dataset;
     for (size_t c = 0; c < dataset->count; c++)
         if (!wi_column_is_computed(dataset, c)) gather(self->loader, p, c);
-    return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
+    return dataset->source ? load_examples(self, p, failed) : WEFT_OK;
 }
 
 /* ---- jobs, with the mutex locked ---- */
@@ -167,7 +168,7 @@ static void note_failure(weft_loader *loader, const job *p, weft_status status, 
     wi_error_save(known->line, sizeof known->line);
 }
 
-/* Counts the examples of a job as made. Returns true if the batch is now to be finished, which happens once. */
+/* Counts the examples of a job as loaded. Returns true if the batch is now to be finished, which happens once. */
 static bool is_last_of_batch(weft_loader *loader, const job *p) {
     const wi_source *const source = loader->dataset->source;
     size_t *const left = &loader->left[p->batch % loader->slots];
@@ -178,9 +179,10 @@ static bool is_last_of_batch(weft_loader *loader, const job *p) {
     return true;
 }
 
-/* Threads may finish batches in any order; `made` counts them in the order of their numbers. */
+/* Threads may finish batches in any order; `finished` counts them in the order of their numbers. */
 static void count_finished(weft_loader *loader) {
-    while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
+    while (loader->finished < loader->cursor && loader->left[loader->finished % loader->slots] == 0)
+        loader->finished++;
     loader->busy--;
     wi_condition_wake_all(&loader->ready);
 }
@@ -203,7 +205,7 @@ static weft_status finish_range(worker *self, const job *p, size_t done, size_t 
     return dataset->source->finish(dataset->source, &batch, &self->workspace);
 }
 
-/* Lets the source finish a batch whose examples are made, with the mutex unlocked meanwhile. */
+/* Lets the source finish a batch whose examples are loaded, with the mutex unlocked meanwhile. */
 static void finish_batch(worker *self, const job *p) {
     weft_loader *const loader = self->loader;
     size_t first, examples, done = 0;
@@ -414,7 +416,7 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
     /* No thread reads the order now. */
     wi_epoch_order(loader->order, loader->dataset->examples, loader->shuffle, loader->seed, epoch);
     loader->epoch = epoch;
-    loader->cursor = loader->made = loader->taken;
+    loader->cursor = loader->finished = loader->taken;
     loader->first = loader->taken - batch; /* may wrap around: only differences to it are used */
     loader->position = 0;
     loader->end = loader->first + loader->batches;
@@ -435,7 +437,7 @@ weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void *
     wi_mutex_lock(&loader->mutex);
     const uint64_t batch = loader->taken;
     if (batch < loader->end) {
-        while (loader->made <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
+        while (loader->finished <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
         if (loader->failure.batch == batch) status = loader->failure.status;
         if (status == WEFT_OK) {
             loader->taken = batch + 1;

@@ -124,7 +124,7 @@ static weft_status map_source(weft_dataset *recoded, mapping_source **source) {
     if (recoded->source != base->source) return *source = (mapping_source *)(void *)recoded->source, WEFT_OK;
     mapping_source *const made = wi_allocate(allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, base->source->made, make_mapped, destroy_mapped);
+    wi_source_init(&made->base, base->source->columns, make_mapped, destroy_mapped);
     made->base.finish = base->source->finish ? finish_mapped : NULL;
     made->dataset = base;
     made->inner = recoded->source;

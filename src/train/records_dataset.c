@@ -21,7 +21,7 @@ typedef struct record_source {
     wi_packed packed;
 } record_source;
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const wi_packed *const packed = &((const record_source *)(const void *)base)->packed;
     unsigned char *record = wi_workspace_take(workspace, 0, wi_records_stride(&packed->records));
@@ -46,7 +46,7 @@ static weft_status open_columns(
     weft_dataset **dataset, weft_context *context, wi_packed *packed, size_t examples) {
     record_source *const source = wi_allocate(context->allocator, sizeof *source);
     if (!source) return WEFT_ERROR_MEMORY;
-    wi_source_init(&source->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&source->base, SIZE_MAX, load_example, destroy_source);
     source->allocator = context->allocator;
     source->packed = *packed;
     *packed = (wi_packed){0};

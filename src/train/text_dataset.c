@@ -104,7 +104,7 @@ static weft_status encode_sequence(
     return WEFT_OK;
 }
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const text_source *const source = (const text_source *)(const void *)base;
     const layout *const l = &source->layout;
@@ -134,7 +134,7 @@ static weft_status create_source(
     text_source **source, weft_context *context, const char *path, const weft_vocabulary *vocabulary) {
     text_source *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&made->base, SIZE_MAX, load_example, destroy_source);
     made->allocator = context->allocator;
     made->vocabulary = weft_vocabulary_retain((weft_vocabulary *)(uintptr_t)vocabulary);
     *source = made;

@@ -74,7 +74,7 @@ struct op_case {
     bool keep;
     const void *row; /* the row of the table from which the case was created */
     /* For 16-bit floats and cases that consist of several ops: an element may be wrong by this many rounding errors of the
-    * largest element, in addition to one rounding error of its own. */
+     * largest element, in addition to one rounding error of its own. */
     double roundings;
     /* An absolute error of the directional derivative that is allowed because large terms of it cancel. */
     double gradient_error;

@@ -42,8 +42,8 @@ void wi_conv_packing_operands(wi_kernel_launch *launch, const wi_conv_packing *p
  * moves from one block of `step` steps of k to the next, the length of a pixel's channels, and by how much the item's place in
  * the table moves. */
 void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *packing, int64_t step);
-/* Appends the ints read (3), made (3), stride (3) and transposed of the geometry (conv_product.h), and as longs the strides of
- * the image between groups, between images, and along the axes (3). */
+/* Appends as ints the sizes `read` of the image (3), the sizes `made` of the result (3), the strides (3) and `transposed` of the geometry
+ * (conv_product.h), and as longs the strides in memory of the image between groups, between images, and along the axes (3). */
 void wi_conv_packing_end(
     wi_kernel_launch *launch, const wi_conv_packing *packing, const wi_conv_geometry *geometry);
 
