@@ -66,7 +66,8 @@ static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph)
     return false;
 }
 
-/* Shapes depend on the inputs' sizes alone. */
+/* Sets is_active for all values that depend on the values of the network's inputs. Results of Shape and Size depend only on the sizes of
+ * the inputs, and are not active. */
 static void mark_active(wi_onnx_import *n) {
     for (size_t i = 0; i < n->node_count; i++) {
         wi_onnx_node *const node = n->nodes[i];

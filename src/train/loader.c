@@ -1,12 +1,11 @@
 /* Batches in a seeded order, filled by threads ahead of their use.
  *
  * A ring of 2 × prefetch slots, one for a batch each, is allocated once. The caller uses up to prefetch batches: a batch
- * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `finished` and `taken`
+ * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `done` and `taken`
  * count batches over the whole life of the loader, and batch b is in slot b mod slots, so that the beginning of an epoch
  * does not overwrite batches that the caller still uses. A thread takes a few examples at a time, always the next ones:
  * `cursor` is their batch, and advances while cursor < end and cursor < taken + prefetch. All threads therefore work on
- * one batch before they begin the next. `finished` counts the finished batches, in order; `taken` those that were returned.
- *
+ * one batch before they begin the next. `done` counts the finished batches, in order; `taken` those that were returned.
  * If the source of the dataset finishes batches, the thread that has filled the last part of a batch does so.
  *
  * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
@@ -62,10 +61,10 @@ struct weft_loader {
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
-    uint64_t first, cursor, finished, taken, end; /* first, end: of the epoch; others: see above */
-    size_t position;                              /* the next example in the batch `cursor` */
-    size_t *left;                                 /* per slot: examples of its batch that are not finished */
-    size_t busy;                                  /* threads that are filling batches */
+    uint64_t first, cursor, done, taken, end; /* first, end: of the epoch; others: see above */
+    size_t position;                          /* the next example in the batch `cursor` */
+    size_t *left;                             /* per slot: examples of its batch that are not finished */
+    size_t busy;                              /* threads that are filling batches */
     failure failure;
     bool begun, quit;
 };
@@ -114,8 +113,8 @@ static weft_status load_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
-    const size_t columns =
-        dataset->source->columns < dataset->count ? dataset->source->columns : dataset->count;
+    const size_t all = dataset->count,
+                 columns = dataset->source->columns < all ? dataset->source->columns : all;
     void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, columns * sizeof *targets);
     if (!targets) return WEFT_ERROR_MEMORY;
     for (size_t i = *failed = p->begin; i < p->end; *failed = ++i) {
@@ -179,10 +178,9 @@ static bool is_last_of_batch(weft_loader *loader, const job *p) {
     return true;
 }
 
-/* Threads may finish batches in any order; `finished` counts them in the order of their numbers. */
+/* Threads may finish batches in any order; `done` counts them in the order of their numbers. */
 static void count_finished(weft_loader *loader) {
-    while (loader->finished < loader->cursor && loader->left[loader->finished % loader->slots] == 0)
-        loader->finished++;
+    while (loader->done < loader->cursor && loader->left[loader->done % loader->slots] == 0) loader->done++;
     loader->busy--;
     wi_condition_wake_all(&loader->ready);
 }
@@ -416,7 +414,7 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
     /* No thread reads the order now. */
     wi_epoch_order(loader->order, loader->dataset->examples, loader->shuffle, loader->seed, epoch);
     loader->epoch = epoch;
-    loader->cursor = loader->finished = loader->taken;
+    loader->cursor = loader->done = loader->taken;
     loader->first = loader->taken - batch; /* may wrap around: only differences to it are used */
     loader->position = 0;
     loader->end = loader->first + loader->batches;
@@ -437,7 +435,7 @@ weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void *
     wi_mutex_lock(&loader->mutex);
     const uint64_t batch = loader->taken;
     if (batch < loader->end) {
-        while (loader->finished <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
+        while (loader->done <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
         if (loader->failure.batch == batch) status = loader->failure.status;
         if (status == WEFT_OK) {
             loader->taken = batch + 1;
