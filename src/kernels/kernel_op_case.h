@@ -13,7 +13,8 @@
 
 typedef struct wi_kernel_op_case {
     wi_kernel_site site;
-    wi_device_profile profile; /* the site's; a maker may change it, so that launches are cut differently */
+    wi_device_profile
+        profile; /* the site's; a maker may change it, so that launches are divided differently */
     wi_arena *arena;
     weft_tensor *node;
     wi_attributes attributes;

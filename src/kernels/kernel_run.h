@@ -31,7 +31,7 @@ typedef struct wi_prepared_launch {
 typedef struct wi_kernel_run {
     wi_device *device;
     const char *name; /* for errors */
-    double seconds;   /* estimate; a long launch is cut into portions (cl/launch.h) */
+    double seconds;   /* estimate; a long launch is divided into portions (cl/launch.h) */
     wi_kernel_operands operands;
     wi_buffer scratch;
     wi_prepared_launch launches[WI_KERNEL_LAUNCHES];

@@ -20,7 +20,7 @@ typedef struct event_file {
     wi_line_file *file;
     wi_text message, records; /* records: those that are not written to the file yet */
     uint64_t written;         /* bytes of whole records in the file */
-    bool is_broken;           /* the file ends with a part of a record, and cannot be cut */
+    bool is_broken;           /* the file ends with a part of a record, and cannot be truncated */
     bool has_settings;        /* which the table of runs shows as running until the end is written */
 } event_file;
 
@@ -46,7 +46,7 @@ static void append_record(wi_text *records, const wi_text *message) {
     put_little_endian(records, masked(wi_crc32c(message->data, message->length)), 4);
 }
 
-/* Writes the records to the file. If that fails, as on a full disk, the file is cut after its last whole record, so
+/* Writes the records to the file. If that fails, as on a full disk, the file is truncated after its last whole record, so
  * that later records can follow, and the records are lost. */
 static weft_status write_records(event_file *file) {
     const size_t bytes = file->records.length;

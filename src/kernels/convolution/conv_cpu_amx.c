@@ -34,7 +34,7 @@ static int64_t panel_words(const wi_conv_geometry *w) {
     return (wi_divide_up(wi_conv_terms(w), BLOCK) + wi_conv_phases(w)) * BLOCK_WORDS;
 }
 
-/* How the work is cut: a work-item computes `strip` rows and `span` panels. */
+/* How the work is divided: a work-item computes `strip` rows and `span` panels. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;

@@ -32,7 +32,7 @@ typedef struct wi_axis {
     int64_t phases, pitch, reach;
 } wi_axis;
 
-/* How the work is cut. */
+/* How the work is divided. */
 typedef struct wi_cut {
     bool joined; /* are the channels and the taps of a row one line in memory? */
     wi_axis axis[3];

@@ -9,7 +9,7 @@
 enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
 enum { VECTOR = 16 };
 
-/* How the work is cut: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
+/* How the work is divided: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
 typedef struct wi_cut {
     bool square;                   /* 3 x 3 taps? */
     int64_t points, lines, across; /* points of a transform; rows of taps; tiles along a row */

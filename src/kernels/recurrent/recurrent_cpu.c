@@ -42,7 +42,7 @@ typedef struct work {
     int64_t rooms;
 } work;
 
-/* ---- how the work is cut ---- */
+/* ---- how the work is divided ---- */
 
 static double rows_cost(int64_t rows, const int *p) {
     const int64_t rest = rows % p[ROWS];

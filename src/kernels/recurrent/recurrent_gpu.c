@@ -109,7 +109,7 @@ static product second_product(const wi_recurrent *s) {
     return p;
 }
 
-/* ---- how the work is cut ---- */
+/* ---- how the work is divided ---- */
 
 /* The profile's `hiding_groups` counts groups of this many items, or of fewer items if the device does not allow such groups. */
 enum { GROUP_ITEMS = 256 };

@@ -13,7 +13,7 @@ enum {
     WI_PAGE_TAGS = 12,             /* the largest number of tags of pictures */
     WI_PAGE_SHOTS = 12,            /* pictures of a tag */
     WI_PAGE_TEXTS = 40,            /* the latest texts that are kept */
-    WI_PAGE_TEXT_BYTES = 4096,     /* bytes of a text; a longer one is cut */
+    WI_PAGE_TEXT_BYTES = 4096,     /* bytes of a text; a longer one is truncated */
     WI_PAGE_PICTURE_BYTES = 600000 /* of all pictures over time, as they stand in the page */
 };
 
