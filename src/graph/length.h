@@ -53,10 +53,10 @@ typedef struct wi_given {
     int64_t length; /* replaces the symbol */
     int64_t batch;
 } wi_given;
-/* Must the node be created again over the images of its inputs? It must if it has the length; and if the length is the batch,
- * also if it has a dimension of the batch, or if the shape of an input changes. */
+/* Must the node be created again, with `inputs`, the nodes that replace its inputs? It must if it has the length; and if the length is
+ * the batch, also if it has a dimension of the batch, or if the shape of an input changes. */
 bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given);
-/* Creates the node again at the length, over the images of its inputs. */
+/* Creates the node again at the given sizes, with `inputs`, the nodes that replace its inputs. */
 weft_status wi_length_make(
     const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made);
 
