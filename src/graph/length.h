@@ -33,7 +33,7 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim);
  * weft_tensor_dimension of a batch axis. wi_takes_number records the error in the graph and returns false. */
 weft_status wi_check_number(const char *op, double value);
 bool wi_takes_number(weft_graph *graph, const char *op, double value);
-/* The same check for named arguments: WI_CHECK_NUMBERS("optimizer", {"rate", rate}, {"epsilon", epsilon}). */
+/* Check several named arguments in this way: WI_CHECK_NUMBERS("optimizer", {"rate", rate}, {"epsilon", epsilon}). */
 typedef struct wi_named_number {
     const char *name;
     double value;

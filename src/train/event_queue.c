@@ -118,7 +118,8 @@ static void flush_sinks(wi_event_queue *queue) {
     }
 }
 
-/* With the mutex locked: waits for a call that wants the thread, or until the next look. */
+/* With the mutex locked: waits until a call needs the thread (to flush or close), but at most look_seconds, after which the thread looks for
+ * events again. */
 static void wait_for_work(wi_event_queue *queue) {
     if (queue->closes || queue->flushes_wanted != queue->flushes_done) return;
     wi_condition_wait_for(&queue->work, &queue->mutex, look_seconds);

@@ -51,8 +51,8 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
 }
 
 /* Sets an argument to the address at `elements`, an offset in the step's scratch memory. The scratch memory consists of two places: first
- * the one that fixed launches fill for all runs, then the one for a single run. If there is no second place, an operand of no bytes at its
- * beginning gets the end of the first place. */
+ * the one that fixed launches fill for all runs, then the one for a single run. If the second place does
+ * not exist, `elements` may be the end of the first place, for an operand without bytes. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_placement *placement = b->launches->memory->placement;
     const size_t bytes = (size_t)elements * size,
