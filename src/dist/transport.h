@@ -30,7 +30,6 @@ typedef struct wi_transport {
         const size_t *send_at, void *receive, const size_t *receive_bytes, const size_t *receive_at,
         char *line);
     /* Begins a gather: every rank receives bytes[r] bytes of each rank r. `send` has the bytes of this rank. */
-#define x
     bool (*gather)(wi_transport_work **work, const void *send, void *receive, const size_t *bytes,
         const size_t *at, char *line);
     /* Sets *finished, without waiting. Finished and failed work is freed. */
