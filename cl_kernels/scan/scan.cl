@@ -98,15 +98,16 @@ static inline void weft_scan_put_int(int16 v, __global int *p, long at, int lane
         weft_store_tail_i32(v, p, at, lanes);
 }
 /* Loads `lanes` elements from `at` on, upwards or, if backwards, downwards. */
-static inline float16 weft_scan_load_float(__global const float *p, long at, int lanes, int backwards) {
+static inline float16 weft_scan_load_line_float(__global const float *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_f32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-static inline int16 weft_scan_load_int(__global const int *p, long at, int lanes, int backwards) {
+static inline int16 weft_scan_load_line_int(__global const int *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_i32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-static inline void weft_scan_store_float(float16 v, __global float *p, long at, int lanes, int backwards) {
+static inline void weft_scan_store_line_float(
+    float16 v, __global float *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_f32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -114,7 +115,7 @@ static inline void weft_scan_store_float(float16 v, __global float *p, long at, 
     else
         vstore16(v, 0, p + at);
 }
-static inline void weft_scan_store_int(int16 v, __global int *p, long at, int lanes, int backwards) {
+static inline void weft_scan_store_line_int(int16 v, __global int *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_i32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -139,19 +140,19 @@ static inline void weft_scan_store_int(int16 v, __global int *p, long at, int la
 #endif
 
 #if WEFT_FLOAT
-#define WEFT_S                float
-#define WEFT_V                WF
-#define WEFT_SCAN_LOAD_LANES  WEFT_SCAN_LOAD_float
-#define WEFT_PUT              weft_scan_put_float
-#define WEFT_SCAN_LOAD_LANES  weft_scan_load_float
-#define WEFT_SCAN_STORE_LANES weft_scan_store_float
+#define WEFT_S          float
+#define WEFT_V          WF
+#define WEFT_LOAD       WEFT_SCAN_LOAD_float
+#define WEFT_PUT        weft_scan_put_float
+#define WEFT_LOAD_LINE  weft_scan_load_line_float
+#define WEFT_STORE_LINE weft_scan_store_line_float
 #else
-#define WEFT_S                int
-#define WEFT_V                WI
-#define WEFT_SCAN_LOAD_LANES  WEFT_SCAN_LOAD_int
-#define WEFT_PUT              weft_scan_put_int
-#define WEFT_SCAN_LOAD_LANES  weft_scan_load_int
-#define WEFT_SCAN_STORE_LANES weft_scan_store_int
+#define WEFT_S          int
+#define WEFT_V          WI
+#define WEFT_LOAD       WEFT_SCAN_LOAD_int
+#define WEFT_PUT        weft_scan_put_int
+#define WEFT_LOAD_LINE  weft_scan_load_line_int
+#define WEFT_STORE_LINE weft_scan_store_line_int
 #endif
 
 /* ---- states ---- */
@@ -251,9 +252,9 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
                     s, weft_scan_load(totals + (before * lines + line) * WEFT_SCAN_STORED));
         }
         for (WEFT_INDEX j = 0; j < count; j++, at += step) {
-            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_SCAN_LOAD_LANES(b, at, lanes) : (WEFT_V)(0);
+            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_LOAD(b, at, lanes) : (WEFT_V)(0);
             const weft_scan_state after =
-                WEFT_NAME(combine)(s, WEFT_NAME(element)(WEFT_SCAN_LOAD_LANES(x, at, lanes), b_j, form));
+                WEFT_NAME(combine)(s, WEFT_NAME(element)(WEFT_LOAD(x, at, lanes), b_j, form));
             if (pass == 1) WEFT_PUT(WEFT_NAME(result)(s, after, b_j, form), y, at, lanes);
             s = after;
         }
@@ -300,13 +301,13 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
         const WEFT_INDEX count = min(split_length, n - split * split_length);
         for (WEFT_INDEX j = 0; j < count; j += 16, at += 16 * step) {
             const int lanes = (int)min((WEFT_INDEX)16, count - j);
-            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_SCAN_LOAD_LANES(b, at, lanes, backwards) : (WEFT_V)(0);
-            const weft_scan_state all = WEFT_NAME(across)(
-                WEFT_NAME(element)(WEFT_SCAN_LOAD_LANES(x, at, lanes, backwards), b_j, form));
+            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_LOAD_LINE(b, at, lanes, backwards) : (WEFT_V)(0);
+            const weft_scan_state all =
+                WEFT_NAME(across)(WEFT_NAME(element)(WEFT_LOAD_LINE(x, at, lanes, backwards), b_j, form));
             const weft_scan_state after = WEFT_NAME(combine)(s, all);
             if (pass == 1) {
                 const weft_scan_state before = WEFT_SCAN_SHIFT(after, s, 1, s00123456789abcde);
-                WEFT_SCAN_STORE_LANES(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
+                WEFT_STORE_LINE(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
             }
             s = WEFT_NAME(last)(after); /* not used after the last vector, which may be a tail */
             if (lanes < 16) {
@@ -401,7 +402,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
 
 #undef WEFT_S
 #undef WEFT_V
-#undef WEFT_SCAN_LOAD_LANES
+#undef WEFT_LOAD
 #undef WEFT_PUT
-#undef WEFT_SCAN_LOAD_LANES
-#undef WEFT_SCAN_STORE_LANES
+#undef WEFT_LOAD_LINE
+#undef WEFT_STORE_LINE
