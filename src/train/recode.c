@@ -87,7 +87,7 @@ static weft_status make_mapped(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const mapping_source *const source = (const mapping_source *)(const void *)base;
     const weft_dataset *const dataset = source->dataset;
-    WI_TRY(source->inner->make(source->inner, example, workspace, targets));
+    WI_TRY(source->inner->load(source->inner, example, workspace, targets));
     for (size_t c = 0; c < dataset->count; c++) {
         const weft_column *const column = &dataset->columns[c];
         int32_t *const numbers = source->maps[c] ? targets[c] : NULL;
