@@ -153,7 +153,7 @@ static const struct {
     {"Range", "a b c", {"", "", ""}, {{0}, {5}, {0}}, "has no end"},
     {"TopK", "a b", {"3", "1"}, {{1, 2, 3}, {4}}, "not within the axis"},
     {"Concat", "a b", {"3", "2 1"}, {{1, 2, 3}, {1, 2}}, "do not fit"},
-    {"SequenceAt", "a b", {"3", ""}, {{1, 2, 3}, {0}}, "no sequence"},
+    {"SequenceAt", "a b", {"3", ""}, {{1, 2, 3}, {0}}, "not a sequence"},
     {"If", "a", {""}, {{1}}, "no graph 'then_branch'"},
     {"Loop", "a - b", {"", "3"}, {{1}, {1, 2, 3}}, "no graph 'body'"},
     {"Scan", "a", {"3"}, {{1, 2, 3}}, "it scans 0 of its 1 inputs"}};

@@ -164,7 +164,7 @@ static const refusal refused[] = {
     {"Unsqueeze", "", {{F, "2 3", {0}}, {I, "1", {5}}}, "there is no axis 5"},
     {"Transpose", "perm=[0]", {{F, "2 3", {0}}}, "perm has 1 axes of 2"},
     {"Expand", "", {{F, "2 3", {0}}, {I, "9", ONES}}, "the shape has 9 dimensions"},
-    {"Split", "axis=1", {{F, "2 3", {0}}, {I, "1", {2}}}, "the sizes of its parts do not fit to axis 1"},
+    {"Split", "axis=1", {{F, "2 3", {0}}, {I, "1", {2}}}, "the sizes of its parts do not add up to axis 1"},
     {"Slice", "", {{F, "2 3", {0}}, {I, "1", {0}}, {I, "1", {1}}, {I, "1", {7}}},
         "its axes, ends or steps do not match"},
     {"Slice", "", {{F, "2 3", {0}}, {I, "1", {0}}, {I, "1", {1}}, {I, "1", {0}}, {I, "1", {0}}},
