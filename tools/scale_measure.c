@@ -19,7 +19,7 @@ typedef struct pool {
     unsigned char *numbers;
 } pool;
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *source, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const pool *const p = (const pool *)source;
     (void)workspace;
@@ -56,7 +56,7 @@ static weft_status create_pool(pool **made, const bench_network *network) {
         if (network->vocabulary) numbers[i] = random % (uint32_t)network->vocabulary;
     }
     *p = (pool){.bytes = count * sizeof *numbers, .numbers = (unsigned char *)numbers};
-    wi_source_init(&p->base, 1, make_example, destroy_pool);
+    wi_source_init(&p->base, 1, load_example, destroy_pool);
     *made = p;
     return WEFT_OK;
 }
@@ -69,7 +69,8 @@ static weft_status create_dataset(
     pool *p = NULL;
     bench_network_columns(network, columns);
     WI_TRY(create_pool(&p, network));
-    const weft_status status = wi_dataset_create_made(dataset, context, &p->base, examples, columns, 2);
+    const weft_status status =
+        wi_dataset_create_from_source(dataset, context, &p->base, examples, columns, 2);
     wi_source_release(&p->base);
     if (status != WEFT_OK) return status;
     int32_t *const label = wi_dataset_data(*dataset, 1);

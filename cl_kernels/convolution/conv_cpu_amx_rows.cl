@@ -109,10 +109,10 @@ static inline void weft_conv_rows_spread(ushort *to, const ushort *from, int pix
 
 /* Finished sums that are not stored yet: a pair of tiles, from tile number `tile` of an image on, and the columns from `column`
  * on. */
-typedef struct weft_conv_rows_made {
+typedef struct weft_conv_rows_sums {
     const float *sums;
     int column, image, tile, tiles;
-} weft_conv_rows_made;
+} weft_conv_rows_sums;
 
 #endif
 
@@ -205,7 +205,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
         ring, mask, pitch, dilation1, taps1, line / 32, line % 32, stride2 * wide / 2};
     weft_amx_engine engine;
     weft_amx_begin_parts(&engine, height, line % 32 == 0 ? 16 : line % 32 / 2);
-    weft_conv_rows_made made = {0, 0, 0, 0, 0};
+    weft_conv_rows_sums made = {0, 0, 0, 0, 0};
     int ready = 0, number = 0; /* the ring holds rows of the padded image up to `ready` - 1 */
     panels += panels_offset;
     for (int pair = first; pair < last; ++pair) {
@@ -232,7 +232,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
             else
                 weft_conv_rows_multiply(&engine, sum, &from, a, b, panel, false, false);
             WEFT_CONV_ROWS_STORE(made)
-            made = (weft_conv_rows_made){sum, j, image, tile, count};
+            made = (weft_conv_rows_sums){sum, j, image, tile, count};
         }
     }
     WEFT_CONV_ROWS_STORE(made)

@@ -290,7 +290,7 @@ static inline weft_gemm_requests WEFT_NAME(requests)(WEFT_OPERANDS_A *tile, int 
         ahead.soon = (size_t)(next + max(0, min(i, more)) * a_row);
         ahead.later = (size_t)(next + max(0, min(min(i + 8, 12), more)) * a_row);
         ahead.step = sizeof(*next);
-    } else if (i == 0) { /* only by the first panel: each step of k is in a page of its own */
+    } else if (i == 0) { /* with the first panel only: one step of k has the elements of all rows */
         ahead.soon = (size_t)next;
         ahead.later = (size_t)(next + WEFT_GEMM_ROWS - 1);
         ahead.step = sizeof(*next) * a_column;

@@ -98,15 +98,16 @@ static inline void weft_scan_put_int(int16 v, __global int *p, long at, int lane
         weft_store_tail_i32(v, p, at, lanes);
 }
 /* Loads `lanes` elements from `at` on, upwards or, if backwards, downwards. */
-static inline float16 weft_scan_take_float(__global const float *p, long at, int lanes, int backwards) {
+static inline float16 weft_scan_load_line_float(__global const float *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_f32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-static inline int16 weft_scan_take_int(__global const int *p, long at, int lanes, int backwards) {
+static inline int16 weft_scan_load_line_int(__global const int *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_i32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-static inline void weft_scan_give_float(float16 v, __global float *p, long at, int lanes, int backwards) {
+static inline void weft_scan_store_line_float(
+    float16 v, __global float *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_f32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -114,7 +115,7 @@ static inline void weft_scan_give_float(float16 v, __global float *p, long at, i
     else
         vstore16(v, 0, p + at);
 }
-static inline void weft_scan_give_int(int16 v, __global int *p, long at, int lanes, int backwards) {
+static inline void weft_scan_store_line_int(int16 v, __global int *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_i32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -139,19 +140,19 @@ static inline void weft_scan_give_int(int16 v, __global int *p, long at, int lan
 #endif
 
 #if WEFT_FLOAT
-#define WEFT_S    float
-#define WEFT_V    WF
-#define WEFT_LOAD WEFT_SCAN_LOAD_float
-#define WEFT_PUT  weft_scan_put_float
-#define WEFT_TAKE weft_scan_take_float
-#define WEFT_GIVE weft_scan_give_float
+#define WEFT_S          float
+#define WEFT_V          WF
+#define WEFT_LOAD       WEFT_SCAN_LOAD_float
+#define WEFT_PUT        weft_scan_put_float
+#define WEFT_LOAD_LINE  weft_scan_load_line_float
+#define WEFT_STORE_LINE weft_scan_store_line_float
 #else
-#define WEFT_S    int
-#define WEFT_V    WI
-#define WEFT_LOAD WEFT_SCAN_LOAD_int
-#define WEFT_PUT  weft_scan_put_int
-#define WEFT_TAKE weft_scan_take_int
-#define WEFT_GIVE weft_scan_give_int
+#define WEFT_S          int
+#define WEFT_V          WI
+#define WEFT_LOAD       WEFT_SCAN_LOAD_int
+#define WEFT_PUT        weft_scan_put_int
+#define WEFT_LOAD_LINE  weft_scan_load_line_int
+#define WEFT_STORE_LINE weft_scan_store_line_int
 #endif
 
 /* ---- states ---- */
@@ -300,13 +301,13 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
         const WEFT_INDEX count = min(split_length, n - split * split_length);
         for (WEFT_INDEX j = 0; j < count; j += 16, at += 16 * step) {
             const int lanes = (int)min((WEFT_INDEX)16, count - j);
-            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_TAKE(b, at, lanes, backwards) : (WEFT_V)(0);
+            const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_LOAD_LINE(b, at, lanes, backwards) : (WEFT_V)(0);
             const weft_scan_state all =
-                WEFT_NAME(across)(WEFT_NAME(element)(WEFT_TAKE(x, at, lanes, backwards), b_j, form));
+                WEFT_NAME(across)(WEFT_NAME(element)(WEFT_LOAD_LINE(x, at, lanes, backwards), b_j, form));
             const weft_scan_state after = WEFT_NAME(combine)(s, all);
             if (pass == 1) {
                 const weft_scan_state before = WEFT_SCAN_SHIFT(after, s, 1, s00123456789abcde);
-                WEFT_GIVE(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
+                WEFT_STORE_LINE(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
             }
             s = WEFT_NAME(last)(after); /* not used after the last vector, which may be a tail */
             if (lanes < 16) {
@@ -403,5 +404,5 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
 #undef WEFT_V
 #undef WEFT_LOAD
 #undef WEFT_PUT
-#undef WEFT_TAKE
-#undef WEFT_GIVE
+#undef WEFT_LOAD_LINE
+#undef WEFT_STORE_LINE

@@ -22,8 +22,8 @@ extern "C" {
  * on the number of the run, as those of weft_uniform. The layer's parameters are updated by rows (weft_sparse_updates): a step reads and
  * writes the rows of its labels and of the drawn classes, of the parameters and of the optimizer's states.
  *
- * Parameters: "sampled_softmaxN.weight" (classes, width), which begins as U(±1/sqrt(width)), and "sampled_softmaxN.bias" (classes, 1),
- * which begins as 0. */
+ * Parameters: "sampled_softmaxN.weight" (classes, width), which begins as U(±1/sqrt(width)), and with the option `bias`
+ * "sampled_softmaxN.bias" (classes, 1), which begins as 0. */
 typedef struct weft_sampled_softmax weft_sampled_softmax;
 
 typedef enum weft_class_proposal {
@@ -46,6 +46,7 @@ typedef struct weft_sampled_softmax_options {
 /* classes: 2 or more; samples: 1 to 2^24. options NULL means all defaults. */
 WEFT_API weft_sampled_softmax *weft_sampled_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     int64_t samples, const weft_sampled_softmax_options *options);
+/* The loss above, an f32 of rank 0. */
 WEFT_API weft_tensor *weft_sampled_softmax_loss(
     weft_sampled_softmax *softmax, weft_tensor *x, weft_tensor *labels);
 /* x (..., width) → weight·x + bias for all classes, (..., classes). No gradient reaches the parameters, because they are updated by
@@ -60,7 +61,8 @@ WEFT_API weft_tensor *weft_sampled_softmax_logits(weft_sampled_softmax *softmax,
  * The hash functions are those of simple tabulation (Zobrist 1970, Pătraşcu and Thorup 2011): the sum modulo `buckets` of two random
  * numbers, one for class / m and one for class mod m, m = ceil(sqrt(classes)). They are 3-independent, and take 2·m numbers each.
  *
- * Parameters: "machN.weight" (groups·buckets, width) and "machN.bias" (groups·buckets), both U(±1/sqrt(width)). */
+ * Parameters: "machN.weight" (groups·buckets, width) and, unless no_bias is set, "machN.bias" (groups·buckets), both
+ * U(±1/sqrt(width)). */
 typedef struct weft_mach weft_mach;
 
 typedef struct weft_mach_options {
@@ -78,7 +80,7 @@ WEFT_API weft_mach *weft_mach_layer(weft_graph *graph, int64_t width, int64_t cl
 WEFT_API weft_tensor *weft_mach_loss(weft_mach *mach, weft_tensor *x, weft_tensor *labels);
 /* x (..., width) → the softmax of each classifier, (..., groups, buckets). */
 WEFT_API weft_tensor *weft_mach_probabilities(weft_mach *mach, weft_tensor *x);
-/* h_group(class); -1 if mach is NULL or there is no such group or class. */
+/* The bucket of the class `label` in classifier `group`, h_group(label); -1 if mach is NULL or there is no such group or class. */
 WEFT_API int64_t weft_mach_bucket(const weft_mach *mach, int64_t group, int64_t label);
 /* The k classes with the largest scores of each row, computed on the host from `rows` results (groups, buckets) of
  * weft_mach_probabilities: → classes (rows, k), in the order of falling score, and of equal scores the smaller class first; and their

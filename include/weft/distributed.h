@@ -50,12 +50,13 @@ WEFT_API size_t weft_distributed_size(const weft_distributed *job); /* processes
 WEFT_API weft_status weft_distributed_wait(weft_distributed *job);
 /* Every process gets the bytes of rank `from`. */
 WEFT_API weft_status weft_distributed_broadcast(weft_distributed *job, void *data, size_t bytes, size_t from);
-/* all: `bytes` bytes of each process, in the order of their ranks. */
+/* own: `bytes` bytes of this process; all: on return, the `bytes` bytes of each process, in the order of their ranks. */
 WEFT_API weft_status weft_distributed_gather(weft_distributed *job, const void *own, size_t bytes, void *all);
-/* Adds up `count` numbers of all processes, element by element and in the order of ranks: all get the same bits. For the gradients of an
- * own training loop. */
+/* Adds up `count` numbers of all processes, element by element and in the order of ranks: all get the same bits. For the gradients of a
+ * training loop that the program writes itself. */
 WEFT_API weft_status weft_distributed_sum(weft_distributed *job, float *values, size_t count);
-/* Parameters, states, and the states of optimizers get the values that they have in rank 0. The graphs must have the same ones. */
+/* Parameters, states, and the states of optimizers get the values that they have in rank 0. The graphs of all processes must have the same
+ * parameters and states. */
 WEFT_API weft_status weft_distributed_synchronise(weft_distributed *job, weft_graph *graph);
 
 #ifdef __cplusplus

@@ -12,7 +12,8 @@
  * Tags name curves and other series: "loss/training" is the curve "training" in the group "loss". Each tag is for events
  * of one kind: TensorBoard does not show others. Tags and texts are UTF-8; other bytes are replaced by U+FFFD. `step`
  * is the number of finished steps, from 1, or any other number that grows. Any thread may call these functions; only the
- * thread that uses a graph may call those that take its tensors. Errors of all calls: WEFT_ERROR_ARGUMENT (an argument is NULL), WEFT_ERROR_MEMORY. */
+ * thread that uses a graph may call those that take its tensors. Errors of all calls: WEFT_ERROR_ARGUMENT (an argument
+ * is NULL), WEFT_ERROR_MEMORY. */
 #ifndef WEFT_EVENTS_H
 #define WEFT_EVENTS_H
 

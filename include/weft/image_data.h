@@ -146,9 +146,10 @@ typedef struct weft_image_options {
 
 /* A dataset from a folder with the binary files of CIFAR (cs.toronto.edu/~kriz/cifar.html): data_batch_1.bin to
  * data_batch_5.bin and test_batch.bin, or train.bin and test.bin. The images have 3 × 32 × 32 bytes, and are kept in
- * host memory (at most weft_context_options.data_limit bytes; otherwise they stay in the files). Columns: "image", "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in
- * batches.meta.txt, or in fine_label_names.txt and coarse_label_names.txt; none if this file is missing. Errors:
- * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a file of the wrong length, or a label out of range). */
+ * host memory (at most weft_context_options.data_limit bytes; otherwise they stay in the files). Columns: "image",
+ * "label" i32; for CIFAR-100 also "coarse_label". Categories: the names in batches.meta.txt, or in fine_label_names.txt
+ * and coarse_label_names.txt; none if this file is missing. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a file of the
+ * wrong length, or a label out of range). */
 typedef enum weft_cifar {
     WEFT_CIFAR_10_TRAIN = 1,
     WEFT_CIFAR_10_TEST,
@@ -191,8 +192,8 @@ typedef struct weft_records_options {
     /* For a file whose first column is u8 pixels of images (C, H, W) or (H, W, C): they become the column "image" of a
      * dataset of images with these options. Default NULL: all columns are as in the file. */
     const weft_image_options *images;
-    /* Default false: a record whose checksum is wrong is an error when it is loaded, and a file that is cut is an error at
-     * once. true: the file is read once when it is opened; damaged and missing records are left out, counted
+    /* Default false: a record whose checksum is wrong is an error when it is loaded, and a truncated file is an error when it
+     * is opened. true: the file is read once when it is opened; damaged and missing records are left out, counted
      * (weft_dataset_skipped) and logged. */
     bool skip_damaged;
 } weft_records_options;
@@ -205,7 +206,7 @@ typedef struct weft_records_options {
 WEFT_API weft_status weft_dataset_save_records(weft_dataset *dataset, const char *path);
 /* A dataset from a file of records, which stay in the file: the threads of a loader read each record when they need it,
  * and host memory does not depend on the size of the file. Labels are checked when they are loaded. options NULL means
- * all defaults. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged header; a file that is cut: the line names the
+ * all defaults. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged header; a truncated file: the line names the
  * first missing record and its offset); those of images. */
 WEFT_API weft_status weft_dataset_open_records(
     weft_dataset **dataset, weft_context *context, const char *path, const weft_records_options *options);

@@ -47,8 +47,8 @@ typedef struct weft_onnx_options {
     /* Lists of names of the file, ended by NULL, in which a star matches any characters. train: constants of these
      * names become parameters wherever they stand, and no others do. freeze: constants of these names do not. */
     const char *const *train, *const *freeze;
-    /* Constants of one content, which exporters merge, stay one parameter. Default false: a merged vector becomes one
-     * parameter for each of its names, a merged table of rank 2 or more stays one. */
+    /* Exporters merge constants with equal values into one. true: it becomes one parameter, which all its layers share. Default
+     * false: a merged vector becomes one parameter for each of its names; a merged tensor of rank 2 or more stays one. */
     bool tied;
     bool inference;    /* batch norms and dropout compute as in inference, also in plans for training */
     bool any_opset;    /* opsets that are newer than Weft's rules are read by the newest rules */
@@ -82,7 +82,8 @@ WEFT_API size_t weft_onnx_output_count(const weft_onnx_model *model);
 WEFT_API weft_tensor *weft_onnx_output(const weft_onnx_model *model, size_t index);
 WEFT_API const char *weft_onnx_output_name(const weft_onnx_model *model, size_t index);
 /* Any value of the file by its name there: an input, an output, or a value between nodes, such as the features before
- * the head. NULL, without an error, if there is none or only the host knows it. */
+ * the head. NULL, without an error, if there is none, or if it is not a tensor of the graph because the host computed it while
+ * loading (a shape, for example). */
 WEFT_API weft_tensor *weft_onnx_tensor(const weft_onnx_model *model, const char *name);
 /* An entry of the file's metadata, or "producer_name", "producer_version", "doc_string"; NULL: there is none. */
 WEFT_API const char *weft_onnx_metadata(const weft_onnx_model *model, const char *key);
@@ -104,8 +105,8 @@ typedef struct weft_onnx_save_options {
 } weft_onnx_save_options;
 #define WEFT_ONNX_SAVE_OPTIONS_INIT .struct_size = sizeof(weft_onnx_save_options)
 
-/* Writes what computes `outputs` in inference as an ONNX file, with the current values of parameters and states.
- * Completely or not at all. options NULL: all defaults. Errors: WEFT_ERROR_UNSUPPORTED (ops that ONNX cannot express;
+/* Writes the network that computes `outputs` in inference as an ONNX file, with the current values of parameters and states.
+ * The file is written completely or not at all. options NULL: all defaults. Errors: WEFT_ERROR_UNSUPPORTED (ops that ONNX cannot express;
  * all are listed at once); WEFT_ERROR_ARGUMENT; WEFT_ERROR_FILE. */
 WEFT_API weft_status weft_onnx_save(
     const char *path, weft_tensor *const *outputs, size_t count, const weft_onnx_save_options *options);

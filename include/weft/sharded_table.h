@@ -1,7 +1,7 @@
 /* weft/sharded_table.h: a table of embeddings or of output weights whose rows are divided among the processes of a job (distributed.h), for
- * own training loops. Row r belongs to the process r mod n of n processes. A step gathers the rows that it needs from their owners, gives
- * them to its plan as an input, and sends the gradients of this input back; each owner then updates the rows that were named, as
- * weft_sparse_updates does:
+ * training loops that a program writes itself. Row r belongs to the process r mod n of n processes, its owner. A step gathers the rows that
+ * it needs from their owners, writes them to an input of its plan, and sends the gradients of this input back; each owner then updates
+ * the rows that were named, as weft_sparse_updates does:
  *     weft_sharded_table_gather(table, rows, count, values);         (count, width), which weft_plan_write writes to the input
  *     weft_sharded_table_update(table, rows, count, gradients);      (count, width), from weft_gradients
  * Only the named rows are sent and changed. A row that is named several times gets the sum of its gradients, in the order of the ranks, and

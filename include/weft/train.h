@@ -305,10 +305,11 @@ typedef struct weft_trainer_options {
      * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
      * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
-    /* Divides each batch into this many ranges of examples, whose gradients are computed each by a plan for
-     * batch / gradient_shards examples, and added up in this order: one after the other on one device, in turn and at the same time on the
-     * devices of a context that has several (weft_context_options.devices). Loss, metrics, clipping and overflow are those of the whole batch.
-     * Norms of a batch use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
+    /* Divides each batch into this many ranges of examples, the shards. A plan for batch / gradient_shards examples computes the gradients
+     * of one shard; the gradients are added up in the order of the shards. One device computes the shards one after the other; the devices
+     * of a context with several (weft_context_options.devices) divide the shards among them and compute at the same time. Loss, metrics,
+     * clipping and overflow are those of the whole batch.
+     * Batch norms use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
      * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, `max_norm` of tables that are updated by rows, and
      * losses that are neither sums nor means over the examples. In one process of several devices the default is 1 with these options, and
@@ -323,9 +324,9 @@ typedef struct weft_trainer_options {
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),
-     * begin with the parameters of rank 0, and have the same parameters after each step. Each computes the shards
-     * rank · gradient_shards / processes and following, loads only their examples, and calls the callbacks. Rank 0 alone writes logs,
-     * events, checkpoints and best_file; to resume, all load the same checkpoint. Retained. */
+     * begin with the parameters of rank 0, and have the same parameters after each step. Each process computes
+     * gradient_shards / processes shards, from shard rank · gradient_shards / processes on, loads only their examples, and calls the
+     * callbacks. Rank 0 alone writes logs, events, checkpoints and best_file; to resume, all load the same checkpoint. Retained. */
     weft_distributed *distributed;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
@@ -422,9 +423,9 @@ typedef struct weft_mistake {
     double probability, loss; /* probability: of the predicted class */
 } weft_mistake;
 typedef struct weft_mistakes {
-    size_t examples; /* whose label is not negative */
-    size_t wrong;    /* those of them with another predicted class */
-    size_t count;    /* of `worst`: the wrong examples with the largest loss, from the largest on */
+    size_t examples; /* examples whose label is not negative */
+    size_t wrong;    /* of these examples, those whose predicted class is not their label */
+    size_t count;    /* entries of `worst`: the wrong examples with the largest losses, the largest first */
     weft_mistake worst[WEFT_MAX_MISTAKES];
 } weft_mistakes;
 /* Classifies all examples. logits (batch, classes), f32, at most 1024 classes, or (batch, 1) for two classes. labels:

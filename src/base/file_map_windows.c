@@ -18,7 +18,7 @@ static weft_status map_opened(wi_file_map *map, int file, const char *path) {
     }
     const HANDLE mapping = CreateFileMappingW((HANDLE)_get_osfhandle(file), NULL, PAGE_READONLY, 0, 0, NULL);
     const void *const data = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
-    if (!data) wi_take_error();
+    if (!data) wi_set_errno();
     const int error = errno;
     if (mapping) CloseHandle(mapping); /* the view keeps it */
     if (!data) return wi_file_fail("map", path, error);

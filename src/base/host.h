@@ -1,4 +1,4 @@
-/* The machine and process that a program runs in, and the time of day, for files that say where they come from. */
+/* The machine, the process number and the time of day, which are part of the names and contents of event files. */
 #ifndef WI_HOST_H
 #define WI_HOST_H
 

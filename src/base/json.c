@@ -82,7 +82,7 @@ static size_t take_character(const char *text, size_t bytes, char to[4], size_t 
     return *made;
 }
 
-/* Moves past a string. decode: the decoded string, and a NUL, replace its text. *bytes: of the decoded string. */
+/* Moves past a string. decode: replaces the text by the decoded string, with a NUL after it. *bytes: the length of the decoded string. */
 static bool take_string(wi_json *json, bool decode, size_t *bytes) {
     char *const begin = json->at + 1, *to = begin;
     if (!take(json, '"')) return false;

@@ -76,9 +76,8 @@ weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *aren
 /* Creates the folder and its parents (mkdir -p), which everybody or only the user may read. An existing folder is no
  * error. */
 weft_status wi_directory_create(const char *path, bool only_user);
-/* The folder for files that can be created again, which belongs to the user: $XDG_CACHE_HOME or $HOME/.cache, and on
- * Windows %LOCALAPPDATA%. *below: what the library's own folder is called in *home, with a separator before. NULL: none
- * is known. */
+/* The user's folder for caches: $XDG_CACHE_HOME or $HOME/.cache, and on Windows %LOCALAPPDATA%; NULL: none is known. *below:
+ * the path of the library's folder below the returned folder, beginning with a separator. */
 const char *wi_cache_home(const char **below);
 
 double wi_clock_seconds(void); /* monotonic */
@@ -119,7 +118,7 @@ void wi_mutex_unlock(wi_mutex *mutex);
 void wi_condition_init(wi_condition *condition);
 void wi_condition_destroy(wi_condition *condition);
 void wi_condition_wait(wi_condition *condition, wi_mutex *mutex);
-void wi_condition_wait_for(wi_condition *condition, wi_mutex *mutex, double seconds); /* at most so long */
+void wi_condition_wait_for(wi_condition *condition, wi_mutex *mutex, double seconds); /* at most this long */
 void wi_condition_wake_one(wi_condition *condition);
 void wi_condition_wake_all(wi_condition *condition);
 

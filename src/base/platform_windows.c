@@ -53,7 +53,7 @@ void wi_locale_leave(wi_locale *locale) {
     if (locale->mode > 0) _configthreadlocale(locale->mode);
 }
 
-/* The values that were asked for. They are kept until the process ends, as getenv() keeps its values elsewhere. */
+/* The values that wi_environment has returned. They stay valid until the process ends, like those of getenv() on other systems. */
 typedef struct kept_value {
     struct kept_value *next;
     char text[];

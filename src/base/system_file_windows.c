@@ -32,7 +32,7 @@ static int open_handle(const wchar_t *wide, const way *how, SECURITY_ATTRIBUTES 
     const HANDLE handle =
         CreateFileW(wide, how->access, SHARED, security, how->disposition, how->flags, NULL);
     if (handle == INVALID_HANDLE_VALUE) {
-        wi_take_error();
+        wi_set_errno();
         return -1;
     }
     const int file = _open_osfhandle((intptr_t)handle, how->mode | _O_BINARY | _O_NOINHERIT);
@@ -73,7 +73,7 @@ static bool look_at_handle(HANDLE handle, wi_path_info *info) {
     BY_HANDLE_FILE_INFORMATION state;
     *info = (wi_path_info){.kind = WI_PATH_OTHER};
     if (GetFileType(handle) != FILE_TYPE_DISK) return true;
-    if (!GetFileInformationByHandle(handle, &state)) return wi_take_error();
+    if (!GetFileInformationByHandle(handle, &state)) return wi_set_errno();
     info->kind = state.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? WI_PATH_FOLDER : WI_PATH_FILE;
     if (info->kind == WI_PATH_FILE) info->bytes = (uint64_t)state.nFileSizeHigh << 32 | state.nFileSizeLow;
     info->device = state.dwVolumeSerialNumber;
@@ -91,7 +91,7 @@ static HANDLE open_with(const char *path, DWORD rights) {
     if (!wi_widen_path(wide, path)) return INVALID_HANDLE_VALUE;
     const HANDLE handle =
         CreateFileW(wide, rights, SHARED, NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
-    if (handle == INVALID_HANDLE_VALUE) wi_take_error();
+    if (handle == INVALID_HANDLE_VALUE) wi_set_errno();
     return handle;
 }
 
@@ -124,7 +124,7 @@ static int64_t read_from(int file, OVERLAPPED *place, void *buffer, size_t bytes
     const DWORD most = bytes < LARGEST_WRITE ? (DWORD)bytes : LARGEST_WRITE;
     if (ReadFile(handle_of(file), buffer, most, &got, place)) return got;
     if (GetLastError() == ERROR_BROKEN_PIPE || GetLastError() == ERROR_HANDLE_EOF) return 0;
-    wi_take_error();
+    wi_set_errno();
     return -1;
 }
 
@@ -158,11 +158,11 @@ bool wi_truncate(int file, uint64_t bytes) {
     const LARGE_INTEGER end = {.QuadPart = (LONGLONG)bytes};
     if (SetFilePointerEx(handle_of(file), end, NULL, FILE_BEGIN) && SetEndOfFile(handle_of(file)))
         return true;
-    return wi_take_error();
+    return wi_set_errno();
 }
 
 bool wi_sync(int file) {
-    return FlushFileBuffers(handle_of(file)) ? true : wi_take_error();
+    return FlushFileBuffers(handle_of(file)) ? true : wi_set_errno();
 }
 
 /* Locks on Windows forbid reading and writing. The locked byte is therefore one that no file has. */
@@ -187,7 +187,7 @@ bool wi_move_file(const char *from, const char *to) {
         if (MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) return true;
         const DWORD error = GetLastError();
         const bool may_pass = error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION;
-        if (!may_pass || attempt == RENAME_ATTEMPTS) return wi_take_error();
+        if (!may_pass || attempt == RENAME_ATTEMPTS) return wi_set_errno();
         Sleep(RENAME_PAUSE_MS);
     }
 }
@@ -195,7 +195,7 @@ bool wi_move_file(const char *from, const char *to) {
 bool wi_unlink(const char *path) {
     wchar_t wide[WI_WIDE_PATH];
     if (!wi_widen_path(wide, path)) return false;
-    return DeleteFileW(wide) ? true : wi_take_error();
+    return DeleteFileW(wide) ? true : wi_set_errno();
 }
 
 bool wi_make_folder(const char *path, bool only_user) {
@@ -203,7 +203,7 @@ bool wi_make_folder(const char *path, bool only_user) {
     wi_private_rights rights;
     if (!wi_widen_path(wide, path)) return false;
     if (only_user && !wi_private_rights_begin(&rights)) return false;
-    const bool made = CreateDirectoryW(wide, only_user ? rights.attributes : NULL) ? true : wi_take_error();
+    const bool made = CreateDirectoryW(wide, only_user ? rights.attributes : NULL) ? true : wi_set_errno();
     const int error = errno;
     if (only_user) wi_private_rights_end(&rights);
     errno = error;
@@ -255,7 +255,7 @@ char *wi_path_resolve(const char *path) {
     return NULL;
 }
 
-/* What a link leads to is replaced, as elsewhere. */
+/* As on other systems, a symbolic link is followed, and the file at its end is replaced. */
 weft_status wi_file_target(char *target, size_t capacity, const char *path) {
     wi_path_info info;
     if ((size_t)snprintf(target, capacity, "%s", path) >= capacity)
@@ -294,12 +294,12 @@ weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *aren
     snprintf(pattern, sizeof pattern, "%s/*", path);
     if (!wi_widen_path(wide, pattern)) return wi_file_fail("read the folder", path, errno);
     const HANDLE folder = FindFirstFileW(wide, &entry);
-    if (folder == INVALID_HANDLE_VALUE && !wi_take_error())
+    if (folder == INVALID_HANDLE_VALUE && !wi_set_errno())
         return wi_file_fail("read the folder", path, errno);
     weft_status status = WEFT_OK;
     do status = add_name(&entry, names, count, &capacity, arena);
     while (status == WEFT_OK && FindNextFileW(folder, &entry));
-    if (status == WEFT_OK && GetLastError() != ERROR_NO_MORE_FILES && !wi_take_error())
+    if (status == WEFT_OK && GetLastError() != ERROR_NO_MORE_FILES && !wi_set_errno())
         status = wi_file_fail("read the folder", path, errno);
     FindClose(folder);
     if (status != WEFT_OK) {

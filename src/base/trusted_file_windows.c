@@ -30,10 +30,10 @@ static bool find_user(sid *user) {
     } found;
     HANDLE token;
     DWORD bytes;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return wi_take_error();
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return wi_set_errno();
     const bool known = GetTokenInformation(token, TokenUser, &found, sizeof found, &bytes) &&
                        CopySid(sizeof user->of, &user->of, found.user.User.Sid);
-    if (!known) wi_take_error();
+    if (!known) wi_set_errno();
     CloseHandle(token);
     return known;
 }
@@ -68,7 +68,7 @@ static finding look_at_rights(HANDLE file) {
         OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, &owner, NULL, &list, NULL, &descriptor);
     if (error != ERROR_SUCCESS) {
         SetLastError(error);
-        wi_take_error();
+        wi_set_errno();
         return UNKNOWN;
     }
     const finding found = !is_trusted(owner, &user)       ? OTHERS_FILE
@@ -110,7 +110,7 @@ bool wi_private_rights_begin(wi_private_rights *rights) {
     DWORD bytes = sizeof system.of;
     *rights = (wi_private_rights){0};
     if (!find_user(&user)) return false;
-    if (!CreateWellKnownSid(WinLocalSystemSid, NULL, &system.of, &bytes)) return wi_take_error();
+    if (!CreateWellKnownSid(WinLocalSystemSid, NULL, &system.of, &bytes)) return wi_set_errno();
     const DWORD room = (DWORD)(sizeof(ACL) + 2 * (sizeof(ACCESS_ALLOWED_ACE) + SECURITY_MAX_SID_SIZE));
     rights->list = malloc(room);
     const DWORD inherited = CONTAINER_INHERIT_ACE | OBJECT_INHERIT_ACE;
@@ -121,7 +121,7 @@ bool wi_private_rights_begin(wi_private_rights *rights) {
         !SetSecurityDescriptorDacl(&rights->descriptor, TRUE, rights->list, FALSE) ||
         !SetSecurityDescriptorControl(&rights->descriptor, SE_DACL_PROTECTED, SE_DACL_PROTECTED)) {
         if (rights->list)
-            wi_take_error();
+            wi_set_errno();
         else
             errno = ENOMEM;
         wi_private_rights_end(rights);

@@ -13,6 +13,6 @@ bool wi_widen_path(wchar_t wide[WI_WIDE_PATH], const char *path);
 /* Writes the text as UTF-8, without a prefix \\?\. False: it is too long. */
 bool wi_narrow(char *text, size_t capacity, const wchar_t *wide);
 /* Sets errno according to GetLastError(); returns false. */
-bool wi_take_error(void);
+bool wi_set_errno(void);
 
 #endif

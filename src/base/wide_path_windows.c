@@ -32,7 +32,7 @@ bool wi_widen_path(wchar_t wide[WI_WIDE_PATH], const char *path) {
         return false;
     }
     const DWORD length = GetFullPathNameW(given, WI_PATH_CAPACITY, full, NULL);
-    if (length == 0) return wi_take_error();
+    if (length == 0) return wi_set_errno();
     if (length >= WI_PATH_CAPACITY) {
         errno = ENAMETOOLONG;
         return false;
@@ -51,7 +51,7 @@ bool wi_narrow(char *text, size_t capacity, const wchar_t *wide) {
     return WideCharToMultiByte(CP_UTF8, 0, wide + from, -1, text, (int)capacity, NULL, NULL) != 0;
 }
 
-bool wi_take_error(void) {
+bool wi_set_errno(void) {
     switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
     case ERROR_PATH_NOT_FOUND:

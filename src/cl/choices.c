@@ -191,8 +191,9 @@ typedef struct reader {
     const wi_device *device;
     list_level level;
     choice_list found;
-    bool begun, own, newer; /* newer: the latest line names another version of the file format */
-    size_t skipped;         /* lines in sections of other devices */
+    bool begun, own,
+        newer; /* own: the current section is this device's; newer: the latest line names another version of the format */
+    size_t skipped; /* lines in sections of other devices */
 } reader;
 
 /* Reads one line; false: it is damaged, or memory did not suffice. Tabs in it are overwritten. */

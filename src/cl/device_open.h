@@ -19,9 +19,9 @@ typedef struct wi_device_place {
 weft_status wi_device_open(wi_device **device, const wi_device_host *host, const wi_device_place *place,
     const weft_context_options *options);
 void wi_device_close(wi_device *device); /* device may be NULL */
-/* From now on plans are chosen and estimated as if the device, without changing its class, had `units` compute units,
- * `flops` f32 operations a second in all and a memory bandwidth of `bandwidth` bytes a second. For predictions: plans
- * compute the same results. */
+/* For predictions: the planner's choices and estimates for later plans assume that the device has `units` compute units, `flops` f32
+ * operations a second in all, and a memory bandwidth of `bandwidth` bytes a second. The class of the device, and the results of
+ * plans, do not change. */
 void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth);
 
 #endif

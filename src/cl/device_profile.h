@@ -87,7 +87,7 @@ typedef struct wi_device_profile {
     double transfer_seconds;   /* time to start such a transfer */
     double runs;               /* runs of a plan over which estimates spread the compilation of its kernels */
     size_t near_cache;         /* bytes of a unit's cache */
-    double longest_launch;     /* seconds; longer launches are cut into portions; 0: no limit */
+    double longest_launch;     /* seconds; longer launches are divided into portions; 0: no limit */
 } wi_device_profile;
 
 /* The fewest work-items of a group in class gpu, whose kernels combine the values of eight items at a time. */

@@ -56,8 +56,8 @@ const wi_known_device *wi_known_device_row(int index);
 wi_known_facts wi_known_facts_of(const struct wi_capabilities *caps, wi_known_level *level);
 /* The capabilities that the driver of a device with a title would report. */
 struct wi_capabilities wi_known_capabilities(const wi_known_device *known);
-/* From now on plans are chosen and estimated for the known device and its limits, without what only certain compilers
- * accept: matrix engines, asynchronous copies, block reads, CLBlast. For predictions; `device` has class gpu. */
+/* For predictions: the planner's choices and estimates for later plans assume the known device and its limits, without features that
+ * only certain compilers accept: matrix engines, asynchronous copies, block reads, CLBlast. `device` has class gpu. */
 void wi_device_estimate_as_known(struct wi_device *device, const wi_known_device *known);
 
 #endif

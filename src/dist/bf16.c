@@ -1,5 +1,5 @@
-/* Numbers in bf16, for exchanges (contract in sum.h). Both functions work in portions through memory of their own, so that the compiler can
- * use vectors although the given memory overlaps: the first reads ahead of what it writes, and so does the second. */
+/* Conversion between f32 and bf16, for exchanges (contract in sum.h). Source and destination may overlap. Both functions convert block by
+ * block through a local array, so that the compiler can vectorise the loops; a block is read before anything is written over it. */
 #include "dist/sum.h"
 #include <string.h>
 

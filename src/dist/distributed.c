@@ -7,7 +7,7 @@
 
 /* ---- opening ---- */
 
-/* The number of processes that the launcher says it has started; 0: it does not say. */
+/* The number of processes that the launcher has started, from its environment variables; 0: not known. */
 static size_t launched(void) {
     static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -17,7 +17,8 @@ static size_t launched(void) {
     return 0;
 }
 
-/* srun without a matching plug-in of MPI starts processes that each believe to be alone, and would train the same. */
+/* Fails if MPI reports fewer processes than the launcher has started. srun without a matching MPI plug-in starts processes that each
+ * believe to be the only one, and would all train the same model separately. */
 static weft_status check_size(const weft_distributed *job, const weft_distributed_options *options) {
     const size_t expected = launched();
     if (options->communicator || job->size > 1 || expected <= 1) return WEFT_OK;
@@ -70,7 +71,7 @@ weft_distributed *weft_distributed_retain(weft_distributed *job) {
     return job;
 }
 
-/* If a process has failed, the others do not wait for it: they end without finalising MPI, and the launcher says so. */
+/* If a process has failed, the others do not wait for it: they end without finalising MPI, which the launcher reports. */
 void weft_distributed_release(weft_distributed *job) {
     if (!job || atomic_fetch_sub(&job->references, 1) > 1) return;
     char kept[WI_ERROR_LINE];

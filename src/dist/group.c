@@ -30,8 +30,8 @@ static weft_status lose(weft_distributed *group, const char *line) {
     WI_FAIL(WEFT_ERROR_PEER, "%s", line);
 }
 
-/* Why a wait ends without an answer; NULL: it goes on. */
-static const char *gives_up(const weft_distributed *group, double waited, double stopped) {
+/* The reason to stop waiting for other processes; NULL: there is none yet. */
+static const char *why_stop(const weft_distributed *group, double waited, double stopped) {
     if (waited > group->timeout) return "the timeout is over";
     if (stopped > STOP_SECONDS) return "the program was asked to stop";
     return NULL;
@@ -45,8 +45,8 @@ weft_status wi_group_test(weft_distributed *group, wi_transport_work *work, bool
     return lose(group, text);
 }
 
-/* Polls without sleeping at first, as most answers come within microseconds; then sleeps a little longer each time, so that processes that
- * share a core do not take it from one another. */
+/* Polls without sleeping at first, because most exchanges finish within microseconds; then sleeps longer each time, so that processes on
+ * one core do not take processor time from each other. */
 weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
     const double began = wi_clock_seconds();
     double sleeps = 20e-6, stopped_at = 0;
@@ -58,7 +58,7 @@ weft_status wi_group_wait(weft_distributed *group, wi_transport_work *work) {
         const double now = wi_clock_seconds();
         const bool stops = group->stops && atomic_load(group->stops);
         if (stops && stopped_at <= 0) stopped_at = now;
-        const char *const why = gives_up(group, now - began, stops ? now - stopped_at : 0);
+        const char *const why = why_stop(group, now - began, stops ? now - stopped_at : 0);
         if (why) {
             char text[160];
             snprintf(text, sizeof text,
@@ -105,7 +105,7 @@ weft_status wi_group_gather_equal(weft_distributed *group, const void *own, size
     return wi_group_gather(group, own, list, all);
 }
 
-/* In pieces, as an exchange has below 2^31 bytes. */
+/* Broadcasts in several exchanges if necessary, because an exchange has fewer than 2^31 bytes. */
 weft_status wi_group_broadcast(weft_distributed *group, void *data, size_t bytes, size_t from) {
     enum { PIECE = 1 << 28 };
     weft_status status = WEFT_OK;
@@ -143,7 +143,7 @@ weft_status wi_group_exchange(weft_distributed *group, const void *send, const s
 
 typedef struct message {
     uint32_t what, status;
-    char line[248]; /* the beginning of the message of the error */
+    char line[248]; /* the beginning of the error message */
 } message;
 
 static message own_message(wi_meeting what, weft_status status) {
@@ -152,8 +152,8 @@ static message own_message(wi_meeting what, weft_status status) {
     return own;
 }
 
-/* The first rank that failed, or that does something else than this one. */
-static weft_status judge(weft_distributed *group, const message *all, wi_meeting what) {
+/* Finds the first rank that has failed, or that is in a meeting for another purpose than this process, and returns the error. */
+static weft_status find_failure(weft_distributed *group, const message *all, wi_meeting what) {
     char text[WI_ERROR_LINE];
     for (size_t r = 0; r < group->size; r++) {
         if (all[r].status == WEFT_OK) continue;
@@ -180,7 +180,7 @@ weft_status wi_group_meet(weft_distributed *group, wi_meeting what, weft_status 
     const message own = own_message(what, status);
     message *const all = group->messages;
     weft_status met = wi_group_gather_equal(group, &own, sizeof own, all);
-    if (met == WEFT_OK) met = judge(group, all, what);
+    if (met == WEFT_OK) met = find_failure(group, all, what);
     if (status == WEFT_OK) return met;
     wi_error_restore(kept);
     return status;
@@ -202,7 +202,7 @@ weft_status wi_group_reserve(weft_distributed *group) {
 
 /* ---- comparing ---- */
 
-/* The first line in which two texts differ, of each. */
+/* Advances both texts to the first line in which they differ. */
 static void find_difference(const char **a, const char **b) {
     for (;;) {
         const size_t one = strcspn(*a, "\n"), other = strcspn(*b, "\n");
@@ -223,7 +223,7 @@ static weft_status fail_difference(
     return wi_fail(WEFT_ERROR_ARGUMENT, "%s", text);
 }
 
-/* lengths[r]: of the text of rank r, with its final 0. */
+/* Gathers and compares the texts. lengths[r]: bytes of the text of rank r, including its final NUL. */
 static weft_status compare_texts(
     weft_distributed *group, const char *what, const char *text, const size_t *lengths) {
     size_t total = 0;

@@ -10,11 +10,11 @@ enum { PATH_ROOM = 4096 };
 
 typedef struct implementation {
     const char *file, *name, *package;
-    const char *symbol;      /* a program that is linked with the implementation has it */
-    const char *variable[2]; /* its launcher sets one of them */
+    const char *symbol;      /* a symbol of programs that are linked with the implementation */
+    const char *variable[2]; /* environment variables, of which its launcher sets at least one */
 } implementation;
 
-/* A launcher that is neither of these, such as srun, may have started either; Open MPI is tried first. */
+/* Another launcher, such as srun, may have started a program of either implementation; then Open MPI is tried first. */
 static const implementation implementations[] = {
     {"libweft-openmpi.so", "Open MPI", "libopenmpi3", "ompi_mpi_comm_world",
         {"OMPI_COMM_WORLD_SIZE", "OMPI_MCA_ess"}},
@@ -27,7 +27,7 @@ static bool is_here(const implementation *one) {
            wi_environment(one->variable[1]);
 }
 
-/* The folder of the file that this code is in: libweft's, or that of a program that is linked with the static library. */
+/* The folder of the file with this code: libweft, or a program that is linked with the static library. */
 static void own_folder(char folder[PATH_ROOM]) {
     Dl_info info;
     const char *name;
@@ -37,8 +37,8 @@ static void own_folder(char folder[PATH_ROOM]) {
         wi_path_split(info.dli_fname, folder, PATH_ROOM, &name);
 }
 
-/* Plug-ins lie in the folder weft/ beside the library; in Weft's build, beside it. RTLD_GLOBAL: Open MPI loads parts of itself that look
- * for its symbols. */
+/* Plug-ins are installed in the folder weft/ beside the library; in Weft's build folder they are beside the library. RTLD_GLOBAL is needed
+ * because Open MPI loads components that use its symbols. */
 static void *open_plug_in(const implementation *one) {
     static const char *const places[] = {"%s/weft/%s", "%s/%s", "%s/../lib/weft/%s", "%s/../%s"};
     char folder[PATH_ROOM], path[PATH_ROOM + 64];

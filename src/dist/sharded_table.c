@@ -20,7 +20,7 @@
 
 enum { SMALLEST = 64, SIZES = 25, LISTS = 7 }; /* plans of 2^6 to 2^30 rows */
 
-/* Lists with a number for each process; `sent` and `received` are rows, `_bytes` what is exchanged. */
+/* Lists with a number for each process: rows that are sent and received, and the bytes of an exchange. */
 typedef struct counts {
     size_t *sent, *received, *sent_bytes, *received_bytes, *at, *all;
 } counts;
@@ -28,7 +28,7 @@ typedef struct counts {
 struct weft_sharded_table {
     weft_context *context;
     const weft_allocator *allocator;
-    weft_distributed *job; /* NULL: this process is alone */
+    weft_distributed *job; /* NULL: the table is not divided */
     weft_graph *graph;
     weft_tensor *index, *gradients, *values, *update; /* inputs and outputs of the plans */
     weft_plan *gathers[SIZES], *updates[SIZES];
@@ -42,25 +42,25 @@ struct weft_sharded_table {
     size_t capacities[4];
 };
 
-/* What one call exchanges. */
+/* The data of one call that gathers or updates rows. */
 typedef struct passage {
     weft_sharded_table *table;
     const int32_t *rows;
     size_t count, incoming,
-        capacity; /* rows of this call, rows that others want of this process, batch of its plan */
+        capacity; /* rows of this call, rows of this process that others ask for, batch size of the plan */
     counts n;
 } passage;
 
 /* ---- creation ---- */
 
-/* The numbers of each row depend on its number in the whole table. */
+/* Initialises the rows of this process. The random numbers of a row depend on the row's number in the whole table, not on the process. */
 static weft_status fill(const weft_initialiser *self, const weft_tensor *variable, float *values) {
     const weft_sharded_table *const t = self->user;
     const size_t width = (size_t)t->width;
     const bool fixed = self->a == self->b && self->c == 0;
     const wi_draws how = {.seed = t->context->seed,
         .stream = 0x7ab1e,
-        .last = UINT32_MAX, /* no node draws with this number */
+        .last = UINT32_MAX, /* a number that no node uses for its random numbers */
         .normal = self->c != 0,
         .scale = self->c != 0 ? self->b : self->b - self->a,
         .add = self->a};
@@ -96,7 +96,7 @@ static weft_status check(int64_t rows, int64_t width, const weft_sharded_table_o
     return WEFT_OK;
 }
 
-/* c tells normal numbers from uniform ones. */
+/* The initialiser of the rows. Its field c says whether `given` is a normal or a uniform distribution. */
 static weft_initialiser initialiser_of(weft_sharded_table *t, const weft_initialiser *given) {
     const float bound = 1.0f / sqrtf((float)t->width);
     weft_initialiser made = {.kind = WEFT_INIT_CUSTOM, .a = -bound, .b = bound, .fill = fill, .user = t};
@@ -120,7 +120,7 @@ static weft_status build(weft_sharded_table *t, const weft_sharded_table_options
     return weft_graph_status(t->graph);
 }
 
-/* The processes compare what they were given before they exchange rows. */
+/* Before rows are exchanged, the processes check that all were called with the same sizes and options. */
 static weft_status compare(weft_sharded_table *t, weft_status status) {
     char text[96];
     if (!t->job) return status;
@@ -188,7 +188,7 @@ static counts counts_of(const weft_sharded_table *t) {
     return (counts){l, l + n, l + 2 * n, l + 3 * n, l + 4 * n, l + LISTS * n};
 }
 
-/* An exchange has below 2^31 bytes. */
+/* Fails if the rows of a call need an exchange of 2^31 bytes or more. */
 static weft_status check_bytes(const weft_sharded_table *t, const char *call, size_t rows) {
     if (rows <= (size_t)INT32_MAX / ((size_t)t->width * sizeof(float))) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -208,13 +208,13 @@ static weft_status count_rows(passage *p, const char *call) {
     return check_bytes(t, call, p->count);
 }
 
-/* Where the rows of each owner begin in the list of outgoing rows. */
+/* Computes where the rows of each owner (the process that has the row) begin in the list of outgoing rows. */
 static void begin_owners(const passage *p) {
     p->n.at[0] = 0;
     for (size_t r = 1; r < p->table->ranks; r++) p->n.at[r] = p->n.at[r - 1] + p->n.sent[r - 1];
 }
 
-/* Outgoing rows, and with `gradients` their numbers, in the order of their owners. */
+/* Writes the outgoing rows, and if `gradients` is not NULL also their gradients, in the order of their owners. */
 static void sort_rows(const passage *p, const float *gradients) {
     const size_t width = (size_t)p->table->width, ranks = p->table->ranks;
     begin_owners(p);
@@ -226,7 +226,7 @@ static void sort_rows(const passage *p, const float *gradients) {
     }
 }
 
-/* The numbers of outgoing rows, in the order of the caller's list. */
+/* Writes the elements of the outgoing rows to `values`, in the order of the caller's list. */
 static void restore_order(const passage *p, float *values) {
     const size_t width = (size_t)p->table->width, ranks = p->table->ranks;
     begin_owners(p);
@@ -250,7 +250,7 @@ static weft_status exchange(const passage *p, size_t bytes, const void *sent, co
     return WEFT_OK;
 }
 
-/* All processes learn how many rows each wants of each. */
+/* Exchanges the numbers of rows that each process asks each other process for. */
 static weft_status exchange_counts(passage *p) {
     const weft_sharded_table *const t = p->table;
     if (t->ranks > 1) WI_TRY(wi_group_gather_equal(t->job, p->n.sent, t->ranks * sizeof(size_t), p->n.all));

@@ -1,4 +1,4 @@
-/* Finds a process that is slow for long (contract in speeds.h). */
+/* Finds a process that is persistently slow (contract in speeds.h). */
 #include "dist/speeds.h"
 #include "base/median.h"
 #include "base/memory.h"

@@ -1,25 +1,25 @@
-/* Finds a process that is slow for long. */
+/* Finds a process that is persistently slower than the others. */
 #ifndef WI_SPEEDS_H
 #define WI_SPEEDS_H
 
 #include "base/status.h"
 
-/* Steps whose seconds are compared together, so that one slow step does not count. */
+/* The number of steps over which the seconds are added before they are compared, so that a single slow step does not matter. */
 enum { WI_SPEED_STEPS = 32 };
 
 typedef struct wi_speeds {
     const weft_allocator *allocator;
     size_t ranks, steps;
-    double
-        *sums; /* of each rank: seconds for a shard, over the steps so far; the caller adds those of a step */
+    double *
+        sums; /* by rank: seconds per shard, added over the steps since the last comparison; the caller adds each step */
     double *others;
     size_t slowest; /* the slow rank of the last comparison; SIZE_MAX: none */
-    bool is_known;  /* it was reported already */
+    bool is_known;  /* the slow rank was reported already */
 } wi_speeds;
 
 typedef struct wi_slow_rank {
     size_t rank;
-    double seconds, factor; /* mean seconds for a shard, and the factor to the median of the other ranks */
+    double seconds, factor; /* mean seconds for a shard; these divided by the median of the other ranks */
 } wi_slow_rank;
 
 weft_status wi_speeds_init(wi_speeds *speeds, const weft_allocator *allocator, size_t ranks);

@@ -24,7 +24,8 @@ static wi_shard_range chunk_of(const wi_sum *sum, const wi_sum_bucket *bucket, s
 
 /* ---- creation ---- */
 
-/* Buckets of equal size from the end to the beginning, of at least a MiB, as small messages cost time for each; then the late floats. */
+/* Divides the numbers into buckets, from the end to the beginning: buckets of equal size of at least 1 MiB, because each message has a fixed
+ * cost, then a bucket with the late floats. */
 static void make_buckets(wi_sum *sum, const wi_sum_options *options) {
     enum { LEAST = 1 << 18 };
     const size_t early = options->floats - options->late, most = sum->ranks == 1 ? 1 : WI_SUM_BUCKETS - 1;
@@ -38,7 +39,7 @@ static void make_buckets(wi_sum *sum, const wi_sum_options *options) {
             (wi_sum_bucket){.of = {early, options->late}, .bytes = sizeof(float)};
 }
 
-/* The bytes of this process's chunks of all buckets and shards. */
+/* Sets received_at of all buckets, and returns the bytes of the chunks that this process receives from all shards. */
 static size_t place_received(wi_sum *sum) {
     size_t bytes = 0;
     for (size_t b = 0; b < sum->bucket_count; b++) {
@@ -100,7 +101,8 @@ bool wi_sum_is_idle(const wi_sum *sum) {
     return sum->arrived == sum->begun && sum->gathered == sum->gathers;
 }
 
-/* In round i every process sends a bucket of its shard i, if it has one. What it receives of a shard is stored by the shard's number. */
+/* Begins the exchange of a bucket in round i, in which every process sends the chunks of its shard i, if it has so many. Received chunks are
+ * stored in the order of the shards' numbers. */
 static weft_status exchange(wi_sum *sum, size_t i, const wi_sum_bucket *bucket) {
     char line[WI_TRANSPORT_LINE] = "";
     size_t *const send_bytes = sum->numbers, *const send_at = send_bytes + sum->ranks,
@@ -143,7 +145,7 @@ static void unpack(float *to, const unsigned char *from, const wi_sum_bucket *bu
         wi_bf16_unpack(to, from, count);
 }
 
-/* own += the numbers of a shard. */
+/* own += the numbers of a shard's chunk. */
 static void add(float *own, const unsigned char *from, const wi_sum_bucket *bucket, size_t count) {
     enum { PORTION = 512 };
     float added[PORTION];
@@ -169,7 +171,7 @@ static float *add_chunk(const wi_sum *sum, const wi_sum_bucket *bucket, wi_shard
     return own;
 }
 
-/* All processes get the sums of a bucket. MPI does not allow that it reads the memory that it writes. */
+/* Begins the gather by which all processes get the sums of a bucket. In MPI the sent and the received memory must not overlap. */
 static weft_status gather(wi_sum *sum, wi_sum_bucket *bucket) {
     char line[WI_TRANSPORT_LINE] = "";
     size_t *const bytes = sum->numbers, *const at = bytes + sum->ranks;
@@ -186,7 +188,7 @@ static weft_status gather(wi_sum *sum, wi_sum_bucket *bucket) {
         memcpy(sent, own, chunk.count * sizeof *own);
     else
         wi_bf16_pack(sent, own, chunk.count);
-    /* In bf16 to the second half of the memory of the sums. */
+    /* Sums in bf16 are received in the second half of the memory, and then unpacked in place. */
     if (!sum->group->transport->gather(&bucket->gather, sent,
             whole + bucket->of.count * (sizeof(float) - bucket->bytes), bytes, at, line))
         WI_FAIL(WEFT_ERROR_PEER, "distributed: %s", line);
@@ -201,7 +203,7 @@ static void take_gathered(wi_sum *sum) {
         wi_bf16_unpack(whole, (unsigned char *)whole + bucket->of.count * bucket->bytes, bucket->of.count);
 }
 
-/* Has the bucket arrived whose sums are gathered next? */
+/* Has the next bucket to be gathered arrived from all processes? */
 static bool may_gather(const wi_sum *sum) {
     return sum->gathers < sum->bucket_count &&
            sum->arrived > (sum->rounds - 1) * sum->bucket_count + sum->gathers;
@@ -223,7 +225,7 @@ weft_status wi_sum_progress(wi_sum *sum) {
     return WEFT_OK;
 }
 
-/* Without an exchange. Rounds like one. */
+/* Adds up all shards in this process, with the same rounding as with exchanges. */
 static void add_alone(wi_sum *sum) {
     for (size_t b = 0; b < sum->bucket_count; b++) {
         const wi_sum_bucket *const bucket = &sum->buckets[b];
@@ -240,7 +242,7 @@ static void add_alone(wi_sum *sum) {
     }
 }
 
-/* Waits for the exchanges in their order. */
+/* Waits for all exchanges, in the order in which they began. */
 static weft_status finish_exchanges(wi_sum *sum) {
     const size_t last = sum->rounds * sum->bucket_count;
     while (sum->begun < last) WI_TRY(wi_sum_begin_bucket(sum, sum->begun / sum->bucket_count));

@@ -1,9 +1,9 @@
-/* All processes get the values that parameters and states have in rank 0 (contract in weft/distributed.h). */
+/* Copies the values that parameters and states have in rank 0 to all processes (contract in weft/distributed.h). */
 #include "dist/group.h"
 #include "io/graph_state.h"
 #include <inttypes.h>
 
-/* Names, dtypes and shapes of all tensors, and the numbers of clocks and scalars, a line each. */
+/* Writes a line for each tensor with its name, dtype and shape, and a line each with the number of clocks and of scalars. */
 static void describe(const wi_saved_list *list, wi_text *text) {
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_entry *const entry = &list->entries[i];

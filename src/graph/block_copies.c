@@ -8,11 +8,12 @@
 typedef struct copy {
     wi_buffer buffer; /* no memory: there is none on this device */
     uint64_t writes;  /* to the copy */
-    uint64_t of;      /* writes of the block when it was copied; UINT64_MAX: the copy has other content */
+    uint64_t of; /* the block's number of writes when it was copied; UINT64_MAX: the copy has changed since */
 } copy;
 
 struct wi_block_copies {
-    unsigned char *staged; /* the content on its way from the first device to the others */
+    unsigned char
+        *staged; /* host memory for the content while it is copied from the first device to the others */
     copy on[WI_MAX_DEVICES];
 };
 
@@ -126,7 +127,7 @@ static weft_status send(weft_graph *graph, wi_device *device) {
 weft_status wi_copies_update(weft_graph *graph) {
     weft_context *const context = graph->context;
     bool any = false;
-    /* The others may still read what was staged before. */
+    /* The other devices may still read the content that was staged before. */
     for (int d = 1; d < context->device_count; d++) WI_TRY(wi_queue_finish(context->devices[d]));
     if (context->device_count == 1) return WEFT_OK;
     const weft_status status = stage(graph, &any);

@@ -13,16 +13,16 @@
 weft_status wi_block_memory_on(weft_graph *graph, size_t block, const wi_device *device, cl_mem *memory);
 /* Whether the block has memory on the device. */
 bool wi_block_is_on(const weft_graph *graph, size_t block, const wi_device *device);
-/* How often the memory on the device was written (wi_block.writes). */
+/* The number of writes so far to the block's memory on this device (as wi_block.writes). */
 uint64_t wi_block_writes_on(const weft_graph *graph, size_t block, const wi_device *device);
-/* A plan on the device writes the block there: as wi_graph_block_written. */
+/* Like wi_graph_block_written, for a plan that writes to the block's memory on this device. */
 void wi_block_written_on(weft_graph *graph, size_t block, const wi_device *device);
 
 /* Copies the blocks that were written since the last update, or that a plan has changed on a further device, to all devices with copies.
  * Waits for the first device, but not for the others. No effect without copies. */
 weft_status wi_copies_update(weft_graph *graph);
-/* Enqueues a copy between host and the device's memory of a variable whose block is there. The data must stay valid, and what is written
- * unchanged, until the device has finished. */
+/* Enqueue a copy between host memory and the variable's memory on this device, which the block must have. The data must stay valid, and data
+ * that is written must not change, until the device has finished. */
 weft_status wi_variable_read_on(const weft_tensor *variable, wi_device *device, void *data);
 weft_status wi_variable_write_on(const weft_tensor *variable, wi_device *device, const void *data);
 

@@ -98,14 +98,14 @@ void weft_snapshot_release(weft_snapshot *snapshot) {
     weft_graph_release(graph);
 }
 
-/* In host memory if the memory limit has no room. */
+/* Allocates memory for a copy: in host memory if the memory limit has no room. */
 static weft_status create_copy(const weft_graph *graph, size_t bytes, wi_buffer *buffer) {
     wi_device *const device = wi_context_device(graph->context);
     const bool on_host = bytes > wi_buffer_available(device);
     return (on_host ? wi_buffer_create_on_host : wi_buffer_create)(buffer, device, bytes);
 }
 
-/* Creates the block on the device if necessary, so that no more parameters are added to it. */
+/* Copies a block. It is first created on the device if necessary, after which no parameters can be added to it. */
 static weft_status take_block(weft_snapshot *snapshot, size_t index) {
     const weft_graph *const graph = snapshot->graph;
     const size_t bytes = graph->blocks[index].bytes;

@@ -191,8 +191,8 @@ const char *weft_tensor_name(const weft_tensor *tensor) {
     return tensor && tensor->name ? tensor->name : "";
 }
 
-/* Returns a name that tells the reader of an error which function created the node, so that wi_origin_print need not
- * name this function again: "sum" tells of weft_sum, and "parameter" of weft_parameter_shape. */
+/* The name of the node's op in an error message. It is chosen so that the reader recognises the function that created the node ("sum" for
+ * weft_sum, "parameter" for weft_parameter_shape), and wi_origin_print need not name this function again. */
 static const char *told(const weft_tensor *node) {
     const char *const call = node->origin ? node->graph->origins.of[node->origin - 1].call : NULL;
     const char *const op = node->op->name;

@@ -11,8 +11,9 @@
 
 /* What a pass of rewriting knows about a node (graph/rewrite.h). */
 typedef struct wi_rewritten {
-    weft_tensor *image; /* NULL: not known yet */
-    uint64_t pass : 40; /* the number of the pass; for other passes the fields are void */
+    weft_tensor *image; /* the node that replaces this one (perhaps this one itself); NULL: not known yet */
+    uint64_t
+        pass : 40; /* the number of the pass that wrote these fields; they have no meaning for other passes */
     uint64_t
         readers : 21; /* how often nodes that existed before the pass have it as an input, WI_MOST_READERS at most */
     uint64_t counted : 1; /* the readers of its inputs have been counted */
@@ -60,7 +61,7 @@ const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 /* ---- for constructors ---- */
 /* Records the graph's first error, and returns NULL. */
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
-/* The same after a call that failed with this status, and whose message is the last error. */
+/* wi_graph_fail after a call that failed with this status; the message is the thread's last error. */
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
 /* wi_options_read for a constructor. False: the call failed, and the error is recorded in the graph. */
 bool wi_graph_options(

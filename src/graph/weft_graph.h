@@ -47,8 +47,8 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* the numbers of the optimizer and of its clock */
     size_t covered_block, covered;
-    /* With a role, if each of several processes has a part of the state: this variable is one, and the state has `whole_bytes` from the offset
-     * `whole_covered` on. 0: the variable is the whole state. */
+    /* With a role: if a state is divided among several processes, this variable is one of its parts, and the whole state covers `whole_bytes`
+     * of the parameters from the offset `whole_covered` on. whole_bytes 0: the variable is the whole state. */
     size_t whole_covered, whole_bytes;
     unsigned char
         *whole; /* host memory with the whole state, while a file is written or read; NULL: there is none */

@@ -296,7 +296,7 @@ weft_status wi_checkpoint_match(
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_tensor *const saved = take_tensor(file, list->entries[i].name);
         const bool is_later = is_of_later_clock(file, &list->entries[i]);
-        if (saved && is_later) /* the file has the state, but not the count of its updates */
+        if (saved && is_later) /* the file has the state, but not its clock's count of updates */
             wi_differences_unexpected(&differences, list->entries[i].name);
         else if (!is_later)
             compare(&differences, saved, &list->entries[i]);

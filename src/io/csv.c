@@ -15,7 +15,7 @@ typedef struct scan {
     char *to;               /* where the next cell is written */
     size_t line;            /* of the file, from 1 */
     bool is_last;           /* the file ends at `end` */
-    bool is_short;          /* the row may go on after `end` */
+    bool is_short;          /* the row may continue after `end` */
 } scan;
 
 static weft_status bad_row(const scan *s, const char *what) {
@@ -207,7 +207,7 @@ void wi_csv_walk_clear(wi_csv_walk *walk) {
 
 /* ---- opening ---- */
 
-/* Takes over the text of the first row. */
+/* Uses the first row as the names of the fields. The table becomes the owner of its text. */
 static weft_status take_names(wi_csv *table, wi_csv_walk *walk) {
     const weft_allocator *const allocator = table->file.allocator;
     table->name_text = walk->row.text;

@@ -184,7 +184,7 @@ static size_t count_scalars(const weft_graph *graph) {
     return count;
 }
 
-/* Lists everything but the weights. */
+/* Lists all tensors of the state except the weights. */
 static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     char key[KEY];
     WI_TRY(list_states(list, graph));

@@ -1,7 +1,7 @@
 /* Files of images: PNG and JPEG, recognised by their content.
  *
  * A picture is always 8-bit RGB: palettes are looked up, grey is copied to three channels, 16 bits become 8,
- * transparency is dropped, and CMYK is converted. The EXIF orientation of a JPEG file is told, but not applied. A
+ * transparency is dropped, and CMYK is converted. The EXIF orientation of a JPEG file is returned, but not applied. A
  * file that is truncated or damaged is an error that names the file; nothing is printed. The decoders have no state, so
  * that any number of threads may decode at once. */
 #ifndef WI_IMAGE_FILE_H

@@ -2,8 +2,8 @@
  *
  * libjpeg reports errors by a function that must not return: ours writes the line and jumps back to `decode`,
  * which is the only place that calls setjmp. Everything that the jump could lose is in `reading`, outside of
- * the functions that it leaves. What libjpeg only warns of and then fills up with grey (data that end too
- * soon, invalid codes) is an error here; stray bytes between markers are not. */
+ * the functions that it leaves. Truncated data and invalid codes, which libjpeg replaces by grey with a warning, are
+ * errors here; superfluous bytes between markers are not. */
 #ifdef WEFT_WITH_JPEG
 #include "io/image_file.h"
 #include <inttypes.h>

@@ -51,7 +51,7 @@ static void read_bytes(png_structp png, png_bytep target, size_t bytes) {
     r->used += bytes;
 }
 
-/* Whatever the file holds, rows of 8-bit RGB come out. */
+/* Configures libpng so that it converts every format of pixels to rows of 8-bit RGB. */
 static void ask_for_rgb(png_structp png) {
     png_set_expand(png);
     png_set_scale_16(png);

@@ -1,4 +1,4 @@
-/* Which tensors of a graph a file contains, and their names in the file. */
+/* Selects the tensors of a graph that a file contains, and changes their names in the file. */
 #ifndef WI_NAME_CHOICE_H
 #define WI_NAME_CHOICE_H
 

@@ -111,7 +111,7 @@ bool wi_npy_is_in_order(const wi_npy *npy) {
     return !npy->fortran || npy->rank < 2;
 }
 
-/* Whether the bytes of the array are the numbers as they are in memory. */
+/* Are the bytes in the file equal to those of the array in memory, so that they need no conversion? */
 static bool is_copy(const wi_npy *npy, const wi_format *format) {
     return npy->kind != 'b' && format->numpy && *format->numpy == npy->kind && format->size == npy->size &&
            (npy->size == 1 || npy->big_endian == is_big_endian()) && wi_npy_is_in_order(npy);
@@ -160,8 +160,8 @@ weft_status wi_npy_check_exact(const wi_npy *npy, const char *column) {
 
 /* ---- arrays in files ---- */
 
-/* What wi_npy_load does. block: memory for the numbers of a part, or of the whole array, as they are in the file; scratch:
- * for those as dtype, if they are only checked. */
+/* The state of wi_npy_load. block: memory for the numbers of a part, or of the whole array, as they are in the file; scratch:
+ * memory for the converted numbers, if they are only checked. */
 typedef struct loading {
     const wi_data_file *file;
     weft_dtype dtype;

@@ -26,7 +26,7 @@ typedef struct wi_npy {
 weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_t size);
 /* Reads the header of a file, which must outlive the array. Errors: those of wi_npy_parse and wi_data_file_read. */
 weft_status wi_npy_open(wi_npy *npy, const wi_data_file *file);
-/* Whether elements that follow one another in row-major order do so in the file. */
+/* Are the elements in the file in row-major order? */
 bool wi_npy_is_in_order(const wi_npy *npy);
 /* The numbers of an opened array as dtype in row-major order; target NULL: only checks that they fit. The numbers are read
  * in parts, or whole if the array is not in order. column: not NULL: errors of wi_npy_check_exact, too. */
@@ -36,7 +36,7 @@ weft_status wi_npy_load(
  * are in the file. */
 weft_status wi_npy_load_part(const wi_npy *npy, const wi_data_file *file, weft_dtype dtype, size_t first,
     size_t count, unsigned char *block, void *target);
-/* Whether any number of the array fits into dtype exactly, or as a rounded float. */
+/* Does every number that the array can have fit into dtype, exactly or as a rounded float? */
 bool wi_npy_always_fits(const wi_npy *npy, weft_dtype dtype);
 /* target: the numbers as dtype in row-major order, with room for all elements. Errors: those of weft_load_npy. */
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target);

@@ -27,7 +27,7 @@ weft_status wi_line_output_check(const char *path) {
     return wi_path_can_be_written(path) ? WEFT_OK : wi_file_fail("write", path, EACCES);
 }
 
-/* Missing folders of the path will be created, so the deepest one that exists must be writable. */
+/* Missing folders of the path will be created later, so the deepest folder that exists must be writable. */
 weft_status wi_folder_output_check(const char *folder) {
     char path[MOST_PATH], above[MOST_PATH];
     const char *name = NULL;

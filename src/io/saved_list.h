@@ -15,8 +15,8 @@ typedef struct wi_saved_entry {
     int64_t dims[WEFT_MAX_RANK];
     size_t bytes;
     size_t begin; /* first byte in the file's data; set by wi_saved_header */
-    /* One of these has the content: a variable from byte `offset` on, a state as WEFT_U8, or host memory. None: several processes have parts of it
-     * (wi_variable.whole). */
+    /* At most one of these is set and has the content: a variable from byte `offset` on, a state as WEFT_U8, or host memory. If none is
+     * set, the content is divided among several processes (wi_variable.whole). */
     weft_tensor *variable;
     size_t offset;
     void *host;
@@ -51,7 +51,7 @@ weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char 
 /* Adds a string of any length to the metadata. */
 weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value);
 
-/* Have several processes parts of the content? It cannot be copied then, which wi_saved_entry_check says. */
+/* Is the content divided among several processes? Then it cannot be copied, and wi_saved_entry_check fails. */
 bool wi_saved_entry_is_divided(const wi_saved_entry *entry);
 weft_status wi_saved_entry_check(const wi_saved_entry *entry);
 /* Copy the content of an entry to or from host memory of entry->bytes bytes; both wait for the device. */

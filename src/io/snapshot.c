@@ -1,4 +1,4 @@
-/* Weights in host memory and back (contract in snapshot.h). */
+/* Copies weights to host memory and back (contract in snapshot.h). */
 #include "io/snapshot.h"
 #include "cl/context.h"
 #include "graph/variable_names.h"

@@ -1,4 +1,4 @@
-/* A copy in host memory of what a file of weights has: parameters and named states. */
+/* A copy in host memory of the parameters and named states, which are also the contents of a file of weights. */
 #ifndef WI_SNAPSHOT_H
 #define WI_SNAPSHOT_H
 
@@ -11,7 +11,7 @@ typedef struct wi_snapshot {
     bool taken;
 } wi_snapshot;
 
-/* Allocates the memory, so that take and restore allocate nothing. Variables that are created later are left out. */
+/* Allocates the memory, so that take and restore allocate nothing. Variables that are created later are not part of the snapshot. */
 weft_status wi_snapshot_prepare(wi_snapshot *snapshot, weft_graph *graph);
 void wi_snapshot_clear(wi_snapshot *snapshot);
 weft_status wi_snapshot_take(wi_snapshot *snapshot);

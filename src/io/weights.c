@@ -28,7 +28,7 @@ static void narrow_entries(wi_saved_list *list, weft_dtype dtype) {
     }
 }
 
-/* Rounds numbers to the entry's dtype in place: a rounded number never overwrites a number that is still to be read. */
+/* Rounds numbers in place to the entry's dtype, which is not larger, so that no number is overwritten before it is read. */
 static weft_status round_numbers(const wi_saved_entry *entry, void *data, const char *path) {
     const wi_format *const from = wi_format_of(entry->variable->dtype), *const to =
                                                                             wi_format_of(entry->dtype);

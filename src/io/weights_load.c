@@ -146,7 +146,7 @@ static bool is_no_weight(const load *l, const char *name) {
 /* ---- matching ---- */
 
 /* Reports an allowed difference to the caller, when all checks have passed. */
-static void tell(const load *l, bool dry, weft_weights_difference difference, const char *name) {
+static void report_difference(const load *l, bool dry, weft_weights_difference difference, const char *name) {
     if (!dry && l->options->on_difference) l->options->on_difference(l->options->user, difference, name);
 }
 
@@ -166,10 +166,10 @@ static weft_status match_entry(load *l, size_t index, bool dry) {
         l->file.count ? bsearch(&key, l->candidates, l->file.count, sizeof key, by_name) : NULL;
     if (found) found->saved->taken = true;
     if (!found && !options->allow_missing && dry) wi_differences_missing(&l->refused, entry->name);
-    if (!found) return tell(l, dry, WEFT_WEIGHTS_MISSING, entry->name), WEFT_OK;
+    if (!found) return report_difference(l, dry, WEFT_WEIGHTS_MISSING, entry->name), WEFT_OK;
     if (!wi_saved_shape_equal(found->saved, entry)) {
         if (dry && !options->allow_other_shapes) wi_differences_shape(&l->refused, found->saved, entry);
-        return tell(l, dry, WEFT_WEIGHTS_OTHER_SHAPE, entry->name), WEFT_OK;
+        return report_difference(l, dry, WEFT_WEIGHTS_OTHER_SHAPE, entry->name), WEFT_OK;
     }
     if (!converts(found->saved->dtype, entry->dtype)) {
         wi_differences_dtype(&l->refused, found->saved, entry);
@@ -187,7 +187,7 @@ static weft_status match_all(load *l, bool dry) {
             wi_name_is_transient(l->list.graph, c->name))
             continue;
         if (dry && !l->options->allow_extra) wi_differences_unexpected(&l->refused, c->name);
-        tell(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);
+        report_difference(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);
     }
     return wi_differences_report(&l->refused, l->path, "");
 }

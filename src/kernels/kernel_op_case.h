@@ -13,7 +13,8 @@
 
 typedef struct wi_kernel_op_case {
     wi_kernel_site site;
-    wi_device_profile profile; /* the site's; a maker may change it, so that launches are cut differently */
+    wi_device_profile
+        profile; /* the site's; a maker may change it, so that launches are divided differently */
     wi_arena *arena;
     weft_tensor *node;
     wi_attributes attributes;
@@ -40,7 +41,7 @@ weft_status wi_kernel_op_case_try(wi_kernel_op_case_maker *make, wi_device *devi
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
     char *fault, size_t fault_bytes);
 
-/* In kernels/attention/ and kernels/recurrent/. */
+/* The functions that create cases; they are in kernels/attention/ and kernels/recurrent/. */
 wi_kernel_op_case_maker wi_attention_case, wi_attention_gradient_case, wi_recurrent_case,
     wi_recurrent_gradient_case;
 

@@ -44,7 +44,7 @@ typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* contractions: the epilogue's parameters follow the kernel's own */
     bool copies;        /* only copies input 0 to the result: left out if they are the same memory */
-    unsigned whole;     /* a bit for each dimension that is not cut into portions (cl/launch.h) */
+    unsigned whole;     /* a bit for each dimension that is not divided into portions (cl/launch.h) */
     uint32_t dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];

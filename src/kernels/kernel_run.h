@@ -31,7 +31,7 @@ typedef struct wi_prepared_launch {
 typedef struct wi_kernel_run {
     wi_device *device;
     const char *name; /* for errors */
-    double seconds;   /* estimate; a long launch is cut into portions (cl/launch.h) */
+    double seconds;   /* estimate; a long launch is divided into portions (cl/launch.h) */
     wi_kernel_operands operands;
     wi_buffer scratch;
     wi_prepared_launch launches[WI_KERNEL_LAUNCHES];
@@ -39,7 +39,7 @@ typedef struct wi_kernel_run {
 } wi_kernel_run;
 
 /* Allocates scratch memory, and sets the arguments of all launches, those of epilogues left out. The program's kernels are named
- * <prefix>_<suffix>. Clear the run after a failure, too. */
+ * <prefix>_<suffix>. The caller clears the run also after a failure. */
 weft_status wi_kernel_run_prepare(
     wi_kernel_run *run, const wi_kernel_plan *plan, struct wi_program *program, const char *prefix);
 /* Enqueues the launches without waiting for them. May be called any number of times. */

@@ -44,7 +44,7 @@ static bool takes(const wi_implementation *implementation, weft_dtype format) {
     return false;
 }
 
-bool wi_kernels_take(const wi_op *op, weft_dtype format) {
+bool wi_kernels_accept_format(const wi_op *op, weft_dtype format) {
     const wi_implementation *portable = NULL;
     for (const wi_family *family = wi_families; *family; family++) {
         for (int i = 0; (*family)[i]; i++) {

@@ -12,7 +12,7 @@ typedef const wi_implementation *const *wi_family;
 
 /* All families; ends with NULL. */
 extern const wi_family wi_families[];
-/* Families that are used by name: matrix products, convolutions, and the weights' gradients of convolutions. */
+/* Families that other files use by name: matrix products, convolutions, and the weights' gradients of convolutions. */
 extern const wi_implementation *const wi_product_family[], *const wi_convolution_family[],
                                                                *const wi_convolution_weight_family[];
 
@@ -21,9 +21,9 @@ extern const wi_implementation *const wi_product_family[], *const wi_convolution
 weft_tensor *wi_kernel_rewrite(
     weft_tensor *node, const wi_device_profile *device, int64_t batch, bool inference);
 
-/* May the op's inputs, and a kernel op's result, be stored in this format instead of f32? The op's portable implementation
- * decides, which is the last one; others may refuse. */
-bool wi_kernels_take(const wi_op *op, weft_dtype format);
+/* May the op's inputs, and a kernel op's result, be stored in this format instead of f32? The answer is that of the op's portable
+ * implementation, the last one of its family; other implementations may refuse the format. */
+bool wi_kernels_accept_format(const wi_op *op, weft_dtype format);
 /* Is there a matrix product that multiplies numbers of the format on a matrix engine of the device? */
 bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format);
 

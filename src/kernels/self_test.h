@@ -19,7 +19,7 @@ enum { WI_SELF_TEST_NAME = 160 };
  * The thread's last error is unchanged. */
 bool wi_is_in_quarantine(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site);
-/* The same, but trusted drivers are tested, too: for kernels that a tuning file names or that the tuner tries. */
+/* Like wi_is_in_quarantine, but tests on trusted drivers, too. For kernels that a tuning file names or that the tuner tries. */
 bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site);
 

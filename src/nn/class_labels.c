@@ -1,4 +1,4 @@
-/* The parts that layers which classify share (class_labels.h). */
+/* Functions that the layers with a loss over many classes share (contract in class_labels.h). */
 #include "nn/class_labels.h"
 #include "ops/loss/loss.h"
 #include "ops/loss/loss_terms.h"

@@ -1,4 +1,5 @@
-/* What layers that classify share: rows of x, labels of which some are ignored, and the mean over the others. */
+/* Functions that the layers with a loss over many classes share: rows of x, labels of which some are ignored, and the mean over the
+ * others. */
 #ifndef WI_CLASS_LABELS_H
 #define WI_CLASS_LABELS_H
 
@@ -13,7 +14,7 @@ typedef struct wi_class_layer {
     int64_t width, classes;
 } wi_class_layer;
 
-/* Whether width is 1 or more, and classes 2 to 2^30; otherwise an error was recorded. */
+/* Is the width at least 1, and the number of classes 2 to 2^30? False: an error was recorded. */
 bool wi_class_layer_good(const wi_class_layer *layer);
 /* Reshapes x (..., width) to (rows, width); NULL: an error was recorded. *rows is negative if it is a multiple of the
  * batch size (graph/shape.h). */

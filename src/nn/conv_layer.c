@@ -37,10 +37,9 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     return true;
 }
 
-/* Moves a number of the layer's options, such as stride, to the field of conv with this name, unless the number is 0.
- * one: conv's field for all axes; many: conv's field with a number per axis. If one of them is set too, that is an
- * error. */
-static bool take_number(
+/* Copies a number of the layer's options, such as stride, to the field of the same name in options->conv, unless the number is 0.
+ * one: this field, which is for all axes; many: the field with a number per axis. It is an error if one of the two is set, too. */
+static bool copy_number(
     weft_graph *graph, const char *what, int64_t number, int64_t *one, const int64_t *many) {
     if (!number) return true;
     if (*one || (many && (many[0] || many[1] || many[2])))
@@ -62,12 +61,12 @@ static bool take_numbers(weft_graph *graph, weft_conv_layer_options *own) {
             " is set together with same, which computes the padding: set one of them",
             own->padding);
     if (own->same) conv->mode = WEFT_PADDING_SAME;
-    return take_number(graph, "stride", own->stride, &conv->stride, conv->strides) &&
-           take_number(graph, "padding", own->padding, &conv->padding, conv->paddings) &&
-           take_number(graph, "dilation", own->dilation, &conv->dilation, conv->dilations) &&
-           take_number(
+    return copy_number(graph, "stride", own->stride, &conv->stride, conv->strides) &&
+           copy_number(graph, "padding", own->padding, &conv->padding, conv->paddings) &&
+           copy_number(graph, "dilation", own->dilation, &conv->dilation, conv->dilations) &&
+           copy_number(
                graph, "output_padding", own->output_padding, &conv->output_padding, conv->output_paddings) &&
-           take_number(graph, "groups", own->groups, &conv->groups, NULL);
+           copy_number(graph, "groups", own->groups, &conv->groups, NULL);
 }
 
 static bool read_options(

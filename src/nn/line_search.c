@@ -8,8 +8,8 @@
 enum { MOST_TRIALS = 25 };
 static const double falls_by = 1e-4, flattens_to = 0.9; /* c1 and c2 of the Wolfe conditions */
 
-/* Each point but the start has one vector of the caller's memory for its gradient; points are swapped with their
- * vectors. */
+/* The points of the search. Each point except the start owns a vector of the caller's memory for its gradient. Points are exchanged as
+ * structs, so that each vector moves with its point. */
 typedef struct search {
     wi_line_search *of;
     const wi_line_point *start;
@@ -63,7 +63,7 @@ static void begin_at_start(search *s) {
 }
 
 /* The last two trials become the bracket. */
-static void take_bracket(search *s) {
+static void set_bracket(search *s) {
     swap_points(&s->low, &s->before);
     swap_points(&s->high, &s->trial);
     if (s->high.loss < s->low.loss) swap_points(&s->low, &s->high);
@@ -89,7 +89,7 @@ static weft_status go_outwards(search *s, double first) {
         WI_TRY(try_at(s, next));
     }
     if (s->trials > MOST_TRIALS) begin_at_start(s);
-    take_bracket(s);
+    set_bracket(s);
     return WEFT_OK;
 }
 

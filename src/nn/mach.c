@@ -118,7 +118,8 @@ static weft_tensor *logits_of(const weft_mach *m, weft_tensor *rows) {
     return weft_linear_with(rows, m->weight, m->bias);
 }
 
-/* A label that is no class gets the bucket -100, which is ignored, or one out of range, whose loss is NaN. */
+/* The loss. An ignored label is mapped to bucket -100, which cross-entropy ignores, and a label out of range to a bucket out of range, whose
+ * loss is NaN. */
 static weft_tensor *build_loss(weft_mach *m, weft_tensor *x, weft_tensor *labels) {
     weft_tensor *const inputs[] = {x, labels};
     if (!m || !wi_inputs_graph("weft_mach", inputs, 2)) return NULL;

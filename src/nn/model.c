@@ -54,7 +54,7 @@ static bool check_image(const wi_model *model, const weft_tensor *x) {
     return false;
 }
 
-bool wi_model_take_prefix(wi_model *model, const char *prefix) {
+bool wi_model_set_prefix(wi_model *model, const char *prefix) {
     const size_t length = prefix ? strlen(prefix) : 0;
     snprintf(model->scope, sizeof model->scope, "%s", prefix ? prefix : "");
     if (length <= WI_MODEL_SCOPE / 2) return true;
@@ -79,7 +79,7 @@ static weft_tensor *build_model(
             "weft_%s: classes is %" PRId64
             ", expected 1 or more, or 0 to get the features without a classifier",
             name, classes);
-    if (!wi_model_take_prefix(&model, options.prefix) || !check_image(&model, x)) return NULL;
+    if (!wi_model_set_prefix(&model, options.prefix) || !check_image(&model, x)) return NULL;
     model.no_dropout = options.no_dropout;
     return model.row->build(&model, x);
 }

@@ -47,7 +47,7 @@ wi_model_builder wi_model_lenet5, wi_model_alexnet_s, wi_model_alexnet_r, wi_mod
     wi_model_mobilenet_v3_large, wi_model_mobilenet_v3_small, wi_model_efficientnet_b0, wi_model_vit_b_16;
 
 /* Begins the scope with the prefix, which may be NULL. False: it is too long, and the error is recorded. */
-bool wi_model_take_prefix(wi_model *model, const char *prefix);
+bool wi_model_set_prefix(wi_model *model, const char *prefix);
 /* A copy of the model with a longer scope: "layer%d.%d" appends "layer1.0.". */
 wi_model wi_model_in(const wi_model *model, const char *format, ...) WI_PRINTF(2, 3);
 

@@ -125,8 +125,8 @@ static weft_tensor *build_bert(weft_tensor *tokens, const weft_bert_options *giv
     weft_graph *const graph = wi_inputs_graph("weft_bert", &tokens, 1);
     if (!graph || !WI_GRAPH_OPTIONS(graph, &o, given, "weft_bert", WEFT_BERT_OPTIONS_INIT)) return NULL;
     wi_model model = {.row = &bert_row, .graph = graph, .no_dropout = o.no_dropout};
-    if (!wi_model_take_prefix(&model, o.prefix) || !take_sizes(graph, &o) || !check_tokens(tokens, &o) ||
-        !check_option(tokens, "token_types", o.token_types, WEFT_I32) ||
+    if (!wi_model_set_prefix(&model, o.prefix) || !set_default_sizes(graph, &o) ||
+        !check_tokens(tokens, &o) || !check_option(tokens, "token_types", o.token_types, WEFT_I32) ||
         !check_option(tokens, "mask", o.mask, WEFT_BOOL))
         return NULL;
     const wi_model embeddings = wi_model_in(&model, "embeddings"), pooler = wi_model_in(&model, "pooler");

@@ -51,8 +51,8 @@ static weft_status make_rate(weft_optimizer_state *optimizer) {
     return WEFT_OK;
 }
 
-/* Creates the learning rate, which weft_minimize_rate returns from now on. */
-static weft_status give_rate(weft_optimizer_state *optimizer) {
+/* Creates the optimizer's learning rate. It becomes the rate that weft_minimize_rate returns. */
+static weft_status create_shared_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
     WI_TRY(make_rate(optimizer));
     graph->rate = optimizer->rate;
@@ -83,7 +83,7 @@ static weft_optimizer_state *create(weft_graph *graph, const weft_optimizer *rul
     if (status == WEFT_OK) status = wi_groups_check(NULL, rule);
     if (status == WEFT_OK && !(made = make_optimizer(graph, rule))) return NULL;
     if (status == WEFT_OK) status = keep_groups(made);
-    if (status == WEFT_OK) status = give_rate(made);
+    if (status == WEFT_OK) status = create_shared_rate(made);
     if (status == WEFT_OK) return made;
     wi_graph_fail_recorded(graph, status);
     return NULL;
@@ -130,9 +130,9 @@ static weft_status add_stretch(
     return WEFT_OK;
 }
 
-/* Registers the parameters that are new to the optimizer: all share one clock, and those that lie side by side in a
- * block share a stretch. */
-static weft_status meet_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
+/* Registers the parameters that are new to the optimizer: they all get one new clock, and parameters that are adjacent in a
+ * block become one stretch. */
+static weft_status register_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
     weft_graph *const graph = optimizer->graph;
     const size_t count = weft_graph_parameter_count(graph);
     size_t clock = SIZE_MAX;
@@ -165,7 +165,7 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, wi_divided_update *divided, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
-    WI_TRY(meet_parameters(optimizer, gradients));
+    WI_TRY(register_parameters(optimizer, gradients));
     return wi_update_make(optimizer, gradients, counts, divided, assignments);
 }
 
@@ -267,7 +267,7 @@ weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *c
 
 /* ---- the gradient of a loss ---- */
 
-/* *counts: bool, rank 0, false in runs in which no part of the loss counts; NULL: there are no such runs. */
+/* *counts: bool, rank 0, false in runs in which the batch is empty (ops/loss/loss_terms.h); NULL: no batch can be empty. */
 static weft_status find_counts(weft_tensor *loss, weft_tensor **counts) {
     wi_loss_terms terms;
     WI_TRY(wi_loss_terms_find(&terms, loss));
@@ -318,7 +318,7 @@ static weft_status gradients_of_loss(
         names ? names : "*");
 }
 
-/* Where the assignments of a step go. */
+/* How the assignments of a step are returned. */
 typedef struct step_target {
     weft_tensor **assignments;  /* used unless `update` is set */
     weft_tensor **update;       /* gets all assignments as one output for plans */
@@ -394,7 +394,7 @@ static weft_status minimize_by(
     weft_graph *const graph = loss->graph;
     weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
     if (!optimizer) return weft_graph_status(graph);
-    WI_TRY(give_rate(optimizer));
+    WI_TRY(create_shared_rate(optimizer));
     WI_TRY(step_for_loss("weft_minimize", optimizer, loss, NULL, target));
     for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, target->assignments[i], optimizer->rate));
     return WEFT_OK;

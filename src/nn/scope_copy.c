@@ -1,5 +1,5 @@
-/* weft_scope_copy: the variables of a scope follow those of another scope (contract in graph.h). Parameters that lie
- * side by side in both scopes share one assignment over the flat tensor. */
+/* weft_scope_copy: assigns the variables of a scope to those of another scope (contract in graph.h). Parameters that are adjacent
+ * in both scopes are assigned together, as ranges of the flat tensors. */
 #include "cl/context.h"
 #include "nn/fraction.h"
 #include "ops/op_table.h"

@@ -49,7 +49,7 @@ static void keep_average(wi_update *u, weft_tensor *p) {
     wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
 }
 
-/* Is it a whole variable or flat tensor, and not a view of rows? */
+/* Is the tensor a whole variable or flat tensor, and not a view of some rows? */
 static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
@@ -144,20 +144,19 @@ static weft_status check_part(const wi_update *u) {
     if (u->rows < (int64_t)u->divided->parts)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "optimizer: shard_optimizer divides parameters of %lld rows of %d numbers among %zu processes: "
-            "train so "
-            "small a network without it",
+            "train such a small network without it",
             (long long)u->rows, WI_FLAT_ROW, u->divided->parts);
     return WEFT_OK;
 }
 
-/* The own rows of a tensor with a row for each of the range's. */
+/* x has a row for each row of the range. Selects the rows that this process updates. */
 static weft_tensor *own_rows(const wi_update *u, weft_tensor *x) {
     if (!x || x->shape.rank != 2 || x->shape.dims[0] != u->rows) return x;
     return wi_slice_dims(x, 0, u->stretch->own_first - u->first_row, u->stretch->own_rows, 1);
 }
 
-/* From here on, the range is the rows that this process updates. Each element is updated as in the whole range. */
-static weft_status take_part(wi_update *u) {
+/* Reduces the range to the rows that this process updates. Each element is updated in the same way as in the whole range. */
+static weft_status keep_own_rows(wi_update *u) {
     if (!u->divided || u->divided->parts < 2 || u->is_part) return WEFT_OK;
     WI_TRY(check_part(u));
     const wi_row_range part = wi_part_of_rows(u->rows, u->divided->part, u->divided->parts);
@@ -176,7 +175,7 @@ static weft_status take_part(wi_update *u) {
 
 /* Applies coupled decay and the rule; u->pairs gets the next values of p and of the states. */
 static weft_status finish_range(wi_update *u) {
-    WI_TRY(take_part(u));
+    WI_TRY(keep_own_rows(u));
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
     weft_tensor *const next = wi_optimizer_apply_rule(u);
@@ -204,7 +203,7 @@ static weft_status clip_norm(wi_update_step *s) {
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
     WI_TRY(split_begun(s));
     for (size_t i = 0; i < s->count; i++) {
-        WI_TRY(take_part(&s->ranges[i]));
+        WI_TRY(keep_own_rows(&s->ranges[i]));
         s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
     }
     return WEFT_OK;
@@ -279,7 +278,8 @@ static weft_status make_assignments(const wi_update_step *s, weft_tensor **parts
     for (size_t i = 0; i < writes; i++) {
         for (size_t k = 0; k < s->count; k++) {
             if (s->ranges[k].count != writes)
-                WI_FAIL(WEFT_ERROR_INTERNAL, "optimizer: %zu updates, not %zu", s->ranges[k].count, writes);
+                WI_FAIL(WEFT_ERROR_INTERNAL, "optimizer: a range of parameters has %zu updates, expected %zu",
+                    s->ranges[k].count, writes);
             parts[k] = assignment(&s->ranges[k], i);
         }
         assignments[i] = wi_assign_all(parts, s->count);

@@ -65,7 +65,8 @@ static weft_tensor *rows_of(const wi_update *whole, const wi_update *part, weft_
     return wi_slice_dims(x, 0, part->first_row - whole->first_row, part->rows, 1);
 }
 
-/* The end of the part of a range that begins with the parameter `first`. A large parameter is a part (may_be_large: if one can be). */
+/* The end of the part of a range that begins with the parameter `first`. If may_be_large is true, each large parameter is a separate
+ * part. */
 static size_t end_of_part(const wi_update_step *s, size_t first, size_t end, bool may_be_large) {
     const weft_graph *const graph = s->optimizer->graph;
     int64_t rows = 0;
@@ -105,8 +106,8 @@ static bool is_by_rows(const weft_graph *graph, size_t parameter) {
     return variable->sparse;
 }
 
-/* If the parameters, their gradients and the states may exceed the memory limit, the optimizer updates a few of them after another: a plan
- * can then keep them in host memory (plan/arrange/loads.h). LAMB needs norms of whole parameters. */
+/* The largest number of rows of a range. If the parameters, their gradients and the states together may exceed the memory limit, ranges are
+ * small, so that a plan can keep parameters in host memory (plan/arrange/loads.h). LAMB needs norms of whole parameters, so it has no limit. */
 static int64_t find_most_rows(const wi_update_step *s) {
     enum { PARTS = 32 };
     const weft_graph *const graph = s->optimizer->graph;

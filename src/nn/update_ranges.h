@@ -15,7 +15,8 @@ typedef struct wi_update_step {
 } wi_update_step;
 /* Lists the ranges. s->ranges has room for one for each parameter. */
 weft_status wi_find_ranges(wi_update_step *s);
-/* Divides the ranges whose gradients are computed, if a memory limit asks for it, without changing the order of the sum for a norm over them. */
+/* Divides the ranges into smaller ones if a memory limit requires this. Called after the gradients are computed, so that a norm over the
+ * gradients adds them up in an order that does not depend on the limit. */
 weft_status wi_split_begun_ranges(wi_update_step *s);
 
 #endif

@@ -18,9 +18,9 @@ typedef struct wi_pair {
 } wi_pair;
 
 typedef struct wi_stretch {
-    size_t clock, block;                   /* indices in the graph */
-    int64_t first_row, rows;               /* in the block */
-    int64_t own_first, own_rows;           /* those that this process updates, of which it has the states */
+    size_t clock, block;         /* indices in the graph */
+    int64_t first_row, rows;     /* in the block */
+    int64_t own_first, own_rows; /* the rows that this process updates, and for which it has the states */
     weft_tensor *states[WEFT_MAX_UPDATES]; /* (rows, 16) each, in the order of wi_update_state's calls */
     size_t state_count;
     struct wi_stretch *next;
@@ -39,18 +39,18 @@ typedef struct wi_rows {
     weft_tensor *decay;  /* weight decay, rank 0 or (rows, 1); NULL: 0 */
 } wi_rows;
 
-/* An update in a plan of its own. The plan of the loss computes gradients[i]; the host writes the sum of this gradient over all shards
- * to the input sums[i] of the plan that updates. */
+/* An update in a separate plan. The plan of the loss computes gradients[i] for each shard; the host writes the sum over all shards to the
+ * input sums[i] of the plan that updates. */
 enum { WI_DIVIDED_RANGES = 64 };
 typedef struct wi_divided_update {
-    /* Set by the caller: this process updates, of each range, the part with this number of so many equal ones; 0 parts: all of it. */
+    /* Set by the caller: this process updates part number `part` of each range, which is divided into `parts` equal parts. parts 0: it
+     * updates whole ranges. */
     size_t part, parts;
     weft_tensor *gradients[WI_DIVIDED_RANGES], *sums[WI_DIVIDED_RANGES];
     size_t bytes[WI_DIVIDED_RANGES];
     size_t first[WI_DIVIDED_RANGES], length[WI_DIVIDED_RANGES]; /* the parameters of a range, by number */
     size_t count;
-    weft_tensor
-        *counts; /* scalar: 0 if no label of the whole batch counts, else 1; NULL: no batch is empty */
+    weft_tensor *counts; /* scalar: 0 if the whole batch is empty, else 1; NULL: no batch is empty */
 } wi_divided_update;
 
 /* The rows of a part: [first, first + count) of `rows`. */
@@ -81,7 +81,7 @@ typedef struct wi_update {
     weft_tensor *rate;          /* learning rate, rank 0, or (rows, 1) if groups differ */
     weft_tensor *decay;         /* weight decay, likewise; NULL: none */
     weft_tensor *apply;         /* bool, rank 0: this run updates; NULL: every run does */
-    /* Of run_count.c, rank 0. */
+    /* Nodes that run_count.c creates, of rank 0: */
     weft_tensor *counts;  /* bool: some example or label counts in this run; NULL: in every run one does */
     weft_tensor *share;   /* with accumulation: 1 / (runs of the window) in its last run, else 0 */
     weft_tensor *skipped; /* number of skipped updates so far; NULL: no update can be skipped */
@@ -128,7 +128,7 @@ weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon *
 /* ---- optimizer.c ---- */
 weft_status wi_optimizer_check(const weft_optimizer *optimizer);
 bool wi_optimizer_is_scheduled(const weft_optimizer *optimizer); /* its option `schedule` is set */
-/* As weft_minimize by the gradients of `part`, whose sum over all shards is the loss. counts: a batch may be empty. */
+/* Like weft_minimize, with the gradients of `part`, whose sum over all shards is the loss. counts: a batch may be empty. */
 weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
     wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count);
 

@@ -56,7 +56,7 @@ static weft_tensor *build_thresholded_relu(wi_onnx_import *n, wi_onnx_node *node
              : NULL;
 }
 
-/* Numbers between -lambd and lambd become 0, the others come nearer to 0 by the bias. */
+/* Numbers between -lambd and lambd become 0; the bias is subtracted from larger numbers and added to smaller ones. */
 static weft_tensor *build_shrink(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const double lambda = wi_onnx_real(node, "lambd", 0.5), bias = wi_onnx_real(node, "bias", 0);
@@ -76,14 +76,14 @@ static weft_tensor *build_prelu(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- hyperbolic functions ---- */
 
-/* exp(|x|) / 2, which overflows only where the result does. */
+/* exp(|x|) / 2. It overflows only if the hyperbolic function itself does, because exp(|x| / 2) is squared instead of computing exp(|x|). */
 static weft_tensor *half_exp(weft_tensor *magnitude) {
     weft_tensor *const root = weft_exp(weft_mul_number(magnitude, 0.5));
     return weft_mul(weft_mul_number(root, 0.5), root);
 }
 
-/* For small x, exp(x) - exp(-x) is e + e / (e + 1) with e = exp(x) - 1, which cancels nothing. Branches that are not taken stay finite:
- * their gradients are multiplied by 0. */
+/* For small x, exp(x) - exp(-x) is computed as e + e / (e + 1) with e = exp(x) - 1, which loses no digits. The inputs of the branch that is
+ * not selected are bounded, because its gradient is multiplied by 0 and must be finite. */
 static weft_tensor *hyperbolic_sine(weft_tensor *x) {
     enum { LARGE = 10 };
     weft_tensor *const magnitude = weft_abs(x);
@@ -98,7 +98,7 @@ static weft_tensor *hyperbolic_cosine(weft_tensor *x) {
     return weft_add(half_exp(magnitude), weft_mul_number(weft_exp(weft_neg(magnitude)), 0.5));
 }
 
-/* log(2x) where x² and x² ± 1 are equal in f32, otherwise log1p(t). */
+/* log(2x) for x so large that x² and x² ± 1 are equal in f32; otherwise log1p(t). */
 static weft_tensor *log_of(weft_tensor *x, weft_tensor *t, double large) {
     return weft_where(weft_greater_number(x, large),
         weft_add_number(weft_log(weft_maximum_number(x, large)), 0.693147180559945309417), weft_log1p(t));

@@ -16,7 +16,7 @@ weft_tensor *wi_onnx_join_heads(weft_tensor *x) {
     return weft_flatten_axes(weft_swap_axes(x, 1, 2), 2, 3);
 }
 
-/* Each of the heads of x (N, heads, L, d) `times` times. */
+/* Repeats each of the heads of x (N, heads, L, d) `times` times. */
 static weft_tensor *repeat_heads(weft_tensor *x, int64_t times) {
     int64_t dims[WEFT_MAX_RANK];
     if (times == 1) return x;
@@ -28,14 +28,15 @@ static weft_tensor *repeat_heads(weft_tensor *x, int64_t times) {
 
 /* ---- masks ---- */
 
-/* (n) → 0, 1, 2, ... along an axis of x, as a column (n, 1) or as a row (n). */
+/* The numbers 0, 1, 2, ... along an axis of x that has n elements, as a column (n, 1) or as a row (n). */
 static weft_tensor *count_axis(const weft_tensor *x, int axis, bool column) {
     const double size = (double)weft_tensor_dimension(x, axis);
     weft_tensor *const count = weft_arange(weft_tensor_graph(x), WEFT_I32, 0, size, 1);
     return column ? weft_unsqueeze(count, 1) : count;
 }
 
-/* What both masks allow. bool masks allow where they are true, floats are added to the scores. */
+/* Combines two masks, so that a query sees only the keys that both allow. Bool masks are true for allowed keys; masks of floats are added
+ * to the scores. */
 static weft_tensor *both_masks(weft_tensor *a, weft_tensor *b) {
     if (!a || !b) return a ? a : b;
     if (weft_tensor_dtype(a) == WEFT_BOOL && weft_tensor_dtype(b) == WEFT_BOOL) return weft_logical_and(a, b);
@@ -44,12 +45,12 @@ static weft_tensor *both_masks(weft_tensor *a, weft_tensor *b) {
     return weft_add(a, b);
 }
 
-/* Query i attends to the keys up to past + i. */
+/* The mask with which query i attends to the keys up to number past + i. */
 static weft_tensor *causal_mask(const weft_tensor *q, const weft_tensor *k, weft_tensor *past) {
     return weft_less_equal(count_axis(k, 2, false), weft_add(count_axis(q, 2, true), weft_size(past, 2)));
 }
 
-/* A mask for fewer keys than there are allows no others. */
+/* Extends a mask that has fewer elements than there are keys; the keys without an element are not allowed. */
 static weft_tensor *pad_mask(weft_tensor *mask, const weft_tensor *k) {
     int64_t zeros[WEFT_MAX_RANK] = {0}, after[WEFT_MAX_RANK] = {0};
     const int64_t own = wi_onnx_fixed_size(mask, -1), keys = wi_onnx_fixed_size(k, 2);
@@ -61,7 +62,7 @@ static weft_tensor *pad_mask(weft_tensor *mask, const weft_tensor *k) {
 
 /* ---- attention ---- */
 
-/* The scores with a softcap and a mask, where they are wanted, and their softmax, which is 0 in rows without any key. */
+/* Applies the softcap and the mask, if there are any, to the scores, and returns their softmax, which is 0 in rows without an allowed key. */
 static weft_tensor *weigh(const wi_onnx_attention *a, weft_tensor *scores) {
     if (a->softcap != 0) scores = weft_mul_number(weft_tanh(weft_div_number(scores, a->softcap)), a->softcap);
     if (!a->mask) return weft_softmax(scores, -1);
@@ -91,7 +92,8 @@ weft_tensor *wi_onnx_attend(const wi_onnx_attention *a, weft_tensor **scores, we
     return weft_matmul(p, v);
 }
 
-/* The fourth output. Versions of ONNX disagree on what modes 1 and 2 give where there is a mask, and on modes 0 and 1 of a softcap. */
+/* Sets the fourth output. Versions of the specification differ in what qk_matmul_output_mode 1 and 2 mean with a mask, and 0 and 1 with a
+ * softcap. */
 static bool set_scores(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_attention *a, weft_tensor *scores,
     weft_tensor *weights) {
     const int64_t mode = wi_onnx_whole(node, "qk_matmul_output_mode", 0);
@@ -131,7 +133,7 @@ static bool read_heads(wi_onnx_attention *a, wi_onnx_import *n, wi_onnx_node *no
     return true;
 }
 
-/* The mask, causality after a past, and lengths of keys. */
+/* Reads the mask, the causal mask (which depends on the length of the past), and the lengths of the keys. */
 static bool read_masks(wi_onnx_attention *a, wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const mask = wi_onnx_optional(n, node, 3), *const past = wi_onnx_optional(n, node, 4),
                        *const lengths = wi_onnx_optional(n, node, 6);
@@ -139,8 +141,8 @@ static bool read_masks(wi_onnx_attention *a, wi_onnx_import *n, wi_onnx_node *no
     a->causal = wi_onnx_whole(node, "is_causal", 0) != 0;
     a->mask = mask ? pad_mask(mask, a->k) : NULL;
     if (mask && weft_tensor_dimension(mask, -1) == 1 && weft_tensor_dimension(a->k, 2) != 1)
-        return wi_onnx_fail(
-                   n, node, WEFT_ERROR_UNSUPPORTED, "a mask for one of several keys is not supported"),
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                   "a mask whose last axis has the size 1 is not supported for several keys"),
                false;
     if ((a->causal && lengths) || wi_onnx_whole(node, "left_window_size", -1) != -1 ||
         wi_onnx_whole(node, "right_window_size", -1) != -1 ||
@@ -170,7 +172,7 @@ static weft_tensor *build_attention(wi_onnx_import *n, wi_onnx_node *node) {
         .scale = wi_onnx_real(node, "scale", 0),
         .softcap = wi_onnx_real(node, "softcap", 0)};
     weft_tensor *scores = NULL, *weights = NULL;
-    const bool flat = weft_tensor_rank(a.q) == 3, shown = wi_onnx_gives(node, 3);
+    const bool flat = weft_tensor_rank(a.q) == 3, shown = wi_onnx_has_output(node, 3);
     if (!read_heads(&a, n, node, flat) || !read_masks(&a, n, node)) return NULL;
     const bool weighs = shown && wi_onnx_whole(node, "qk_matmul_output_mode", 0) == 3;
     weft_tensor *const y = wi_onnx_attend(&a, shown ? &scores : NULL, weighs ? &weights : NULL);

@@ -1,4 +1,4 @@
-/* Attention as operators of ONNX and of com.microsoft share it. */
+/* Functions that the attention operators of ONNX and of com.microsoft share. */
 #ifndef WI_ONNX_ATTENTION_H
 #define WI_ONNX_ATTENTION_H
 

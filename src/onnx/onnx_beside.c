@@ -46,7 +46,7 @@ static bool is_inside(const char *path, const char *folder) {
     return length == wi_path_root(folder) || wi_is_separator(path[length]);
 }
 
-/* The path to which folder and location lead once all links are followed; the caller frees it. NULL: an error. */
+/* The absolute path of `location` in the folder, with symbolic links resolved; the caller frees it. NULL: an error. */
 static char *resolve(const search *s, const char *location, const char *name) {
     const char *const given = s->place->folder;
     const bool absolute = wi_path_root(location) > 0;
@@ -130,7 +130,7 @@ static weft_status search_node(const search *s, const WiOnnx__NodeProto *node) {
     return WEFT_OK;
 }
 
-/* Graphs are nested at most as deeply as onnx_wire.c allows. */
+/* The recursion is bounded, because onnx_wire.c refuses files whose graphs are nested too deeply. */
 static weft_status search_graph(const search *s, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_initializer; i++) WI_TRY(find_data(s, graph->initializer[i]));
     for (size_t i = 0; i < graph->n_node; i++) WI_TRY(search_node(s, graph->node[i]));

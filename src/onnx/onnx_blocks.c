@@ -5,7 +5,7 @@
 
 /* ---- padding ---- */
 
-/* Input `axes`, or all of them; -1 after an error. */
+/* Writes the given axes, or all axes if none are given, as indices from 0 on. Returns their number; -1 after an error. */
 static int read_axes(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_list *given, int rank, int *axes) {
     bool seen[WEFT_MAX_RANK] = {false};
     const int count = given->count > 0 ? given->count : rank;
@@ -22,7 +22,7 @@ static int read_axes(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_list *
     return count;
 }
 
-/* Negative padding crops. */
+/* Applies the negative paddings, which remove elements, and sets them to 0. */
 static weft_tensor *crop(weft_tensor *x, int64_t *before, int64_t *after) {
     for (int d = 0, rank = x ? weft_tensor_rank(x) : 0; x && d < rank; d++) {
         const int64_t low = before[d] < 0 ? -before[d] : 0, high = after[d] < 0 ? after[d] : WEFT_END;
@@ -66,7 +66,7 @@ static weft_tensor *build_pad(wi_onnx_import *n, wi_onnx_node *node) {
     return pad(n, node, x, before, after, value);
 }
 
-/* Cuts off, or adds zeros, equally at both sides; an odd element is cut off or added at the end. */
+/* Removes elements, or adds zeros, at both ends of an axis. If their number is odd, there is one more at the end. */
 static weft_tensor *build_center_crop_pad(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const wi_onnx_list shape = wi_onnx_get_list(n, node, 1, "the shape"),
@@ -99,7 +99,8 @@ static int64_t block_of(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor
     return 0;
 }
 
-/* Channels become blocks: of the slowest numbers of a channel (DCR), or of the fastest (CRD). */
+/* Moves channels to blocks of pixels. The index of a channel has the position in the block as its slowest part (DCR) or as its fastest
+ * part (CRD). */
 static weft_tensor *build_depth_to_space(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const int64_t b = x ? block_of(n, node, x) : 0;
@@ -164,7 +165,7 @@ static bool read_image(axis *axes, int *rank, wi_onnx_import *n, wi_onnx_node *n
     return good && n->status == WEFT_OK;
 }
 
-/* Each channel of the columns becomes an element of a window: a transposed convolution whose weights have a single 1. */
+/* Adds each column to the elements of its window: a transposed convolution, whose weights have a single 1 for each channel. */
 static weft_tensor *place_windows(
     wi_onnx_import *n, weft_tensor *columns, const axis *axes, int rank, int64_t channels, int64_t block) {
     int64_t dims[WEFT_MAX_RANK], split[WEFT_MAX_RANK];
@@ -203,7 +204,7 @@ static weft_tensor *build_col2im(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- matrices ---- */
 
-/* Keeps what is above or below a diagonal. */
+/* Keeps the elements above or below a diagonal; the others become 0. */
 static weft_tensor *build_trilu(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const double diagonal = wi_onnx_get_number(n, node, 1, 0);
@@ -231,7 +232,8 @@ static weft_tensor *build_eye_like(wi_onnx_import *n, wi_onnx_node *node) {
     return y;
 }
 
-/* Expansion along the first row, whose other rows are those from `row` on, of the columns that `columns` has as bits. */
+/* The determinant of a submatrix by Laplace expansion along its first row. Its rows are those from `row` on; `columns` has a bit for each
+ * of its columns. */
 static weft_tensor *expand_row(weft_tensor *(*const a)[4], int size, int row, unsigned columns) {
     weft_tensor *sum = NULL;
     for (int c = 0, sign = 1; c < size; c++) {

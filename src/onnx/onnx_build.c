@@ -30,7 +30,7 @@ weft_tensor *wi_onnx_optional(wi_onnx_import *n, wi_onnx_node *node, size_t inde
     return wi_onnx_has(node, index) ? wi_onnx_get(n, node, index) : NULL;
 }
 
-bool wi_onnx_gives(wi_onnx_node *node, size_t index) {
+bool wi_onnx_has_output(wi_onnx_node *node, size_t index) {
     return index < node->n_output && node->output[index][0];
 }
 

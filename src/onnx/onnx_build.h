@@ -1,4 +1,4 @@
-/* What several builders of operators share. */
+/* Functions that the builders of several operators share. */
 #ifndef WI_ONNX_BUILD_H
 #define WI_ONNX_BUILD_H
 
@@ -6,20 +6,21 @@
 
 /* The size of an axis; 0: it depends on the batch or on the length. */
 int64_t wi_onnx_fixed_size(const weft_tensor *x, int axis);
-/* Numbers of a shape, all 0, for the caller to fill, in the memory of the network. False, with an error of the node: a size is below 1, there
- * are too many numbers, or there is no memory. */
+/* Allocates an array of this shape in the memory of the network, filled with 0. False: a size is below 1, there are too many numbers, or
+ * memory ran out; the error is recorded for the node. */
 bool wi_onnx_zeros(wi_onnx_numbers *numbers, wi_onnx_import *network, wi_onnx_node *node, weft_dtype dtype,
     int rank, const int64_t *dims);
-/* An input that may be missing: NULL without any error. */
+/* An optional input; NULL: the node does not have it, which is no error. */
 weft_tensor *wi_onnx_optional(wi_onnx_import *network, wi_onnx_node *node, size_t index);
-/* Does the node have this output? */
-bool wi_onnx_gives(wi_onnx_node *node, size_t index);
-/* The index of an attribute's text in a list that NULL ends: 0 without the attribute, the length of the list if it is none of these. */
+/* Does the node have the output with this index? */
+bool wi_onnx_has_output(wi_onnx_node *node, size_t index);
+/* The index of an attribute's text in a list that ends with NULL. 0: the node does not have the attribute. The length of the list: the text
+ * is not in the list. */
 int wi_onnx_choice(wi_onnx_node *node, const char *name, const char *const *texts);
-/* wi_onnx_choice, but -1, with an error, if the text is none of these. */
+/* Like wi_onnx_choice, but if the text is not in the list, records an error and returns -1. */
 int wi_onnx_need_choice(
     wi_onnx_import *network, wi_onnx_node *node, const char *name, const char *const *texts);
-/* The attribute `axis` of an op on x, counted from the first; -1, with an error: x does not have it. */
+/* The attribute `axis` of an op on x, as an index from 0 on; -1: x does not have this axis, and an error is recorded. */
 int wi_onnx_axis_of(wi_onnx_import *network, wi_onnx_node *node, const weft_tensor *x, int64_t otherwise);
 
 /* Norms of x over the axes from the attribute `axis` on. Layer norm also gives the statistics that the node has as outputs. weight (layer
@@ -29,7 +30,7 @@ weft_tensor *wi_onnx_layer_norm(
 weft_tensor *wi_onnx_rms_norm(
     wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x, weft_tensor *weight);
 
-/* The pooling of AveragePool, of x and with the attributes of the node. */
+/* Pools x as AveragePool does, with the attributes of the node. */
 weft_tensor *wi_onnx_average_pool(wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LONGEST_NAME: of a parameter, in bytes. MOST_OPEN: open sizes in a tensor, of which each takes several nodes. */
+/* LONGEST_NAME: bytes of the longest name of a parameter. MOST_OPEN: the most open sizes in a tensor; each takes several nodes. */
 enum { LONGEST_NAME = 200, NAME_BUFFER = LONGEST_NAME + 64, MOST_OPEN = 64 };
 
 /* ---- names ---- */
@@ -17,7 +17,7 @@ static uint32_t hash_of(const char *text) {
     return hash;
 }
 
-/* Is it a name that Weft can give to a parameter, and a terminal can print? */
+/* Can a parameter of Weft have this name, and can a terminal print it? */
 static bool is_usual(const char *name) {
     const size_t length = strlen(name);
     if (length == 0 || length > LONGEST_NAME || !wi_utf8_is_text(name, length) || wi_name_is_reserved(name))
@@ -53,7 +53,7 @@ static weft_status fill_numbers(const weft_initialiser *self, const weft_tensor 
     return WEFT_OK;
 }
 
-/* Whole numbers and truths, which cannot be states with an initialiser. */
+/* Creates a constant of integers or bools, which cannot be a state with an initialiser. */
 static weft_tensor *make_whole(wi_onnx_import *n, const wi_onnx_value *value, const wi_onnx_numbers *shape) {
     void *const data = wi_allocate_array(n->arena.allocator, shape->count + 1, weft_dtype_size(shape->dtype));
     const weft_status status = data ? wi_onnx_tensor_write(data, value->stored) : WEFT_ERROR_MEMORY;
@@ -64,7 +64,7 @@ static weft_tensor *make_whole(wi_onnx_import *n, const wi_onnx_value *value, co
     return tensor;
 }
 
-/* A single number is part of the kernels that read it. */
+/* Creates the tensor of a constant of the file. A single number becomes a constant in the code of the kernels that read it. */
 static weft_tensor *make_stored(wi_onnx_import *n, const wi_onnx_value *value) {
     char name[NAME_BUFFER];
     wi_onnx_numbers shape;
@@ -102,7 +102,7 @@ weft_tensor *wi_onnx_state_of(wi_onnx_import *n, wi_onnx_value *value) {
         .fill = known ? fill_numbers : fill,
         .user = known ? (void *)known : (void *)value->stored};
     wi_onnx_usual_name(name, sizeof name, value->name);
-    /* A weight of this name has the name alone. */
+    /* If there is also a weight of this name, only the weight has the name without a number. */
     const unsigned number = value->state_count++ + (value->is_weight || value->is_trained ? 1 : 0);
     snprintf(numbered, sizeof numbered, "%s.%u", name, number + 1);
     return weft_state_shape(

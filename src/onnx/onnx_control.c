@@ -1,4 +1,5 @@
-/* If, Loop and Scan, whose conditions and counts the host knows: the network has the nodes of all turns. */
+/* If, Loop and Scan, whose conditions and numbers of iterations the host must know. Loops are unrolled: the network has the nodes of each
+ * iteration. */
 #include "onnx/onnx_scope.h"
 #include "onnx/onnx_sizes.h"
 #include <math.h>
@@ -11,7 +12,7 @@ struct wi_onnx_body {
     wi_onnx_copier copier;
 };
 
-/* Initializers of the body that stand in the places of weights. */
+/* Marks the initializers of the body that nodes of the body read as weights. */
 static void mark_weights(wi_onnx_import *n, const wi_onnx_body *body) {
     for (size_t i = 0; i < body->graph->n_node; i++) {
         wi_onnx_node *const node = body->graph->node[i];
@@ -29,7 +30,7 @@ static bool is_constant(wi_onnx_node *node) {
     return node->op_type && strcmp(node->op_type, "Constant") == 0 && (!node->domain || !node->domain[0]);
 }
 
-/* Is it the tensor of the file that has this data? Copies of subgraphs share it. */
+/* Do two tensors have the same data in the file, as copies of a subgraph do? */
 static bool has_data(const WiOnnx__TensorProto *a, const WiOnnx__TensorProto *b) {
     return a && a->n_dims == b->n_dims && a->dims == b->dims && a->data_address == b->data_address &&
            a->raw_data.data == b->raw_data.data && a->float_data == b->float_data &&
@@ -37,7 +38,8 @@ static bool has_data(const WiOnnx__TensorProto *a, const WiOnnx__TensorProto *b)
            a->uint64_data == b->uint64_data && a->double_data == b->double_data;
 }
 
-/* Values that do not change from turn to turn. A body in a body, which is opened in each turn, has the same ones again. */
+/* Creates the values of a body that are the same in all iterations. A body inside another body is opened in each iteration of the outer one,
+ * and uses the values of its first iteration again. */
 static weft_status make_fixed(wi_onnx_import *n, wi_onnx_body *body) {
     wi_onnx_copier *const c = &body->copier;
     for (size_t i = 0; i < body->graph->n_initializer; i++) {
@@ -119,7 +121,7 @@ bool wi_onnx_body_run(
 
 /* ---- numbers that decide ---- */
 
-/* A number of an input, or `otherwise` where the input is absent. */
+/* The single number of an input whose value the host must know, or `otherwise` if the input is absent. */
 static double decide(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, double otherwise, const char *what) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
@@ -138,7 +140,7 @@ static const char **names(wi_onnx_import *n, wi_onnx_node *node, size_t count) {
     return made;
 }
 
-/* False, after an error: the body has not this many inputs, or fewer outputs. */
+/* Has the body exactly this many inputs, and at least this many outputs? Otherwise records an error. */
 static bool fits(
     wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_body *body, size_t inputs, size_t outputs) {
     if (!body || n->status != WEFT_OK) return false;
@@ -160,17 +162,18 @@ static weft_tensor *build_if(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- loops ---- */
 
-/* The names of a loop's values: those that each turn gets from the turn before, and those of which each turn makes a part. */
-typedef struct turns {
+/* The names of a loop's values. *Carried* values pass from each iteration to the next; each iteration computes one of the *parts* of a joined
+ * result. */
+typedef struct loop_run {
     wi_onnx_body *body;
-    size_t carried, parts, most, count; /* most: turns */
+    size_t carried, parts, most, count; /* most: the largest number of iterations */
     const char **in, **out;             /* of the body */
-    const char **made;                  /* part p of turn t: made[p * most + t] */
-} turns;
+    const char **made;                  /* part p of iteration t: made[p * most + t] */
+} loop_run;
 
-static bool prepare(wi_onnx_import *n, wi_onnx_node *node, turns *loop) {
+static bool prepare(wi_onnx_import *n, wi_onnx_node *node, loop_run *loop) {
     if (n->status != WEFT_OK || loop->parts * loop->most > WI_ONNX_MOST_COPIED) {
-        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has too many turns");
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has too many iterations");
         return false;
     }
     loop->in = names(n, node, loop->body->graph->n_input);
@@ -179,8 +182,8 @@ static bool prepare(wi_onnx_import *n, wi_onnx_node *node, turns *loop) {
     return n->status == WEFT_OK;
 }
 
-/* One turn; `before`: inputs and outputs of the body that stand before the carried ones. */
-static bool turn(wi_onnx_import *n, turns *loop, size_t in_before, size_t out_before) {
+/* Builds one iteration. in_before, out_before: how many inputs and outputs of the body precede the carried ones. */
+static bool build_iteration(wi_onnx_import *n, loop_run *loop, size_t in_before, size_t out_before) {
     if (!wi_onnx_body_run(n, loop->body, loop->in, loop->out)) return false;
     for (size_t i = 0; i < loop->carried; i++) loop->in[in_before + i] = loop->out[out_before + i];
     for (size_t p = 0; p < loop->parts; p++)
@@ -189,7 +192,7 @@ static bool turn(wi_onnx_import *n, turns *loop, size_t in_before, size_t out_be
     return true;
 }
 
-/* The result of no turns, whose shape the body's output says. */
+/* Sets a result of a loop without iterations, which has no elements. Its shape is that of the body's output. */
 static void make_empty(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const WiOnnx__ValueInfoProto *info) {
     const WiOnnx__TensorTypeProto *const type = info->type ? info->type->tensor_type : NULL;
@@ -207,11 +210,11 @@ static void make_empty(
         return;
     }
     wi_onnx_fail(
-        n, node, WEFT_ERROR_UNSUPPORTED, "it has no turns, and output %zu has no fixed shape", index);
+        n, node, WEFT_ERROR_UNSUPPORTED, "it has no iterations, and output %zu has no fixed shape", index);
 }
 
-/* Sets outputs: what the last turn gives, and the parts of all turns. */
-static void finish_loop(wi_onnx_import *n, wi_onnx_node *node, const turns *loop) {
+/* Sets the node's outputs: the carried values after the last iteration, and the joined parts of all iterations. */
+static void finish_loop(wi_onnx_import *n, wi_onnx_node *node, const loop_run *loop) {
     for (size_t i = 0; i < loop->carried && n->status == WEFT_OK; i++)
         wi_onnx_alias(n, node, i, loop->in[2 + i]);
     for (size_t p = 0; p < loop->parts && loop->carried + p < node->n_output && n->status == WEFT_OK; p++)
@@ -221,36 +224,37 @@ static void finish_loop(wi_onnx_import *n, wi_onnx_node *node, const turns *loop
             make_empty(n, node, loop->carried + p, loop->body->graph->output[1 + loop->carried + p]);
 }
 
-/* Does the condition that a turn computed let the next one begin? */
+/* Is the condition, which an iteration has computed, true, so that there is a next iteration? */
 static bool goes_on(wi_onnx_import *n, wi_onnx_node *node, const char *condition) {
     char *input[] = {(char *)condition};
     const WiOnnx__NodeProto asked = {
         .name = node->name, .op_type = node->op_type, .input = input, .n_input = 1};
-    return decide(n, &asked, 0, 1, "the condition of a turn") != 0;
+    return decide(n, &asked, 0, 1, "the condition of an iteration") != 0;
 }
 
-static void run_loop(wi_onnx_import *n, wi_onnx_node *node, turns *loop, double all, bool goes) {
+static void run_loop(wi_onnx_import *n, wi_onnx_node *node, loop_run *loop, double all, bool goes) {
     const int64_t yes = 1;
     loop->in[1] = wi_onnx_add_wholes(n, node, 0, &yes, 1, WEFT_BOOL);
     for (size_t i = 0; i < loop->carried; i++) loop->in[2 + i] = node->input[2 + i];
     for (size_t t = 0; goes && (double)t < all && n->status == WEFT_OK; t++) {
         const int64_t number = (int64_t)t;
-        if (t == WI_ONNX_MOST_TURNS) {
-            wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has more than %d turns", WI_ONNX_MOST_TURNS);
+        if (t == WI_ONNX_MOST_ITERATIONS) {
+            wi_onnx_fail(
+                n, node, WEFT_ERROR_UNSUPPORTED, "it has more than %d iterations", WI_ONNX_MOST_ITERATIONS);
             return;
         }
         loop->in[0] = wi_onnx_add_wholes(n, node, 0, &number, 1, WEFT_I32);
-        if (!turn(n, loop, 2, 1)) return;
+        if (!build_iteration(n, loop, 2, 1)) return;
         goes = goes_on(n, node, loop->out[0]);
     }
     finish_loop(n, node, loop);
 }
 
 static weft_tensor *build_loop(wi_onnx_import *n, wi_onnx_node *node) {
-    const double all = decide(n, node, 0, (double)INFINITY, "the number of turns");
+    const double all = decide(n, node, 0, (double)INFINITY, "the number of iterations");
     const bool goes = decide(n, node, 1, 1, "the condition") != 0;
-    turns loop = {.carried = node->n_input > 2 ? node->n_input - 2 : 0};
-    loop.most = all < WI_ONNX_MOST_TURNS ? (size_t)(all > 0 ? all : 0) + 1 : WI_ONNX_MOST_TURNS;
+    loop_run loop = {.carried = node->n_input > 2 ? node->n_input - 2 : 0};
+    loop.most = all < WI_ONNX_MOST_ITERATIONS ? (size_t)(all > 0 ? all : 0) + 1 : WI_ONNX_MOST_ITERATIONS;
     loop.body = n->status == WEFT_OK ? wi_onnx_body_open(n, node, "body") : NULL;
     if (!fits(n, node, loop.body, 2 + loop.carried, 1 + node->n_output)) return NULL;
     if (loop.body->graph->n_output < 1 + loop.carried)
@@ -267,7 +271,7 @@ static int64_t entry(wi_onnx_node *node, const char *attribute, size_t index) {
     return index < (size_t)list.count ? list.of[index] : 0;
 }
 
-/* Turns of a scan: the size of its inputs along the axes that are scanned. */
+/* The number of iterations of a scan: the size of its inputs along the axes that are scanned. */
 static size_t scan_size(wi_onnx_import *n, wi_onnx_node *node, size_t states) {
     int64_t size = -1;
     for (size_t i = states; i < node->n_input; i++) {
@@ -275,16 +279,17 @@ static size_t scan_size(wi_onnx_import *n, wi_onnx_node *node, size_t states) {
         if (!wi_onnx_describe(n, node, i, &x)) return 0;
         const int axis = wi_onnx_axis(entry(node, "scan_input_axes", i - states), x.rank);
         const int64_t here = axis >= 0 && axis < x.rank ? x.dims[axis] : -1;
-        if (here < 0 || here > WI_ONNX_MOST_TURNS || (size >= 0 && size != here))
+        if (here < 0 || here > WI_ONNX_MOST_ITERATIONS || (size >= 0 && size != here))
             wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
-                "the axes that are scanned need one size, which is known and at most %d", WI_ONNX_MOST_TURNS);
+                "the axes that are scanned need one size, which is known and at most %d",
+                WI_ONNX_MOST_ITERATIONS);
         size = here;
     }
     return n->status == WEFT_OK && size > 0 ? (size_t)size : 0;
 }
 
-/* The names of what turn t takes of the scanned inputs. */
-static void take_parts(wi_onnx_import *n, wi_onnx_node *node, const turns *scan, size_t t) {
+/* Creates the slices of the scanned inputs that iteration t reads, and writes their names. */
+static void take_parts(wi_onnx_import *n, wi_onnx_node *node, const loop_run *scan, size_t t) {
     for (size_t i = scan->carried; i < node->n_input && n->status == WEFT_OK; i++) {
         const size_t input = i - scan->carried;
         const char *const directions = n->version < 9 ? "directions" : "scan_input_directions";
@@ -300,11 +305,11 @@ static void take_parts(wi_onnx_import *n, wi_onnx_node *node, const turns *scan,
     }
 }
 
-static void run_scan(wi_onnx_import *n, wi_onnx_node *node, turns *scan) {
+static void run_scan(wi_onnx_import *n, wi_onnx_node *node, loop_run *scan) {
     for (size_t i = 0; i < scan->carried; i++) scan->in[i] = node->input[i];
     for (size_t t = 0; t < scan->most; t++) {
         take_parts(n, node, scan, t);
-        if (!turn(n, scan, 0, 0)) return;
+        if (!build_iteration(n, scan, 0, 0)) return;
     }
     for (size_t i = 0; i < scan->carried; i++) wi_onnx_alias(n, node, i, scan->in[i]);
     for (size_t p = 0; p < scan->parts; p++) {
@@ -323,7 +328,7 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     if (scanned < 1 || scanned > (int64_t)node->n_input)
         return wi_onnx_fail(
             n, node, WEFT_ERROR_FORMAT, "it scans %lld of its %zu inputs", (long long)scanned, node->n_input);
-    turns scan = {.carried = node->n_input - (size_t)scanned};
+    loop_run scan = {.carried = node->n_input - (size_t)scanned};
     scan.most = scan_size(n, node, scan.carried);
     scan.body = scan.most > 0 ? wi_onnx_body_open(n, node, "body") : NULL;
     if (scan.most == 0) wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "there is nothing to scan");
@@ -335,7 +340,8 @@ static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-/* In opset 8 all inputs and results have a first axis of examples, each of which is scanned by itself. Input 0 has their lengths. */
+/* In opset 8 all inputs and results have a first axis of examples, and each example is scanned separately. Input 0 is the lengths of the
+ * examples. */
 static weft_tensor *build_scans(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_numbers x;
     if (n->version >= 9) return build_scan(n, node);
@@ -343,7 +349,7 @@ static weft_tensor *build_scans(wi_onnx_import *n, wi_onnx_node *node) {
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "lengths of examples are not supported");
     if (!wi_onnx_describe(n, node, 1, &x)) return NULL;
     const int64_t examples = x.rank > 0 ? x.dims[0] : 0;
-    if (examples < 1 || examples > WI_ONNX_MOST_TURNS)
+    if (examples < 1 || examples > WI_ONNX_MOST_ITERATIONS)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs a known number of examples");
     const char **const results = names(n, node, (size_t)examples * node->n_output);
     for (int64_t e = 0; results && e < examples && n->status == WEFT_OK; e++) {

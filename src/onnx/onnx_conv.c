@@ -1,4 +1,4 @@
-/* Convolutions of ONNX. Images have the same axes there and here. */
+/* Convolutions of ONNX. Images have the axes (N, C, spatial...) in ONNX and in Weft. */
 #include "onnx/onnx_window.h"
 #include <string.h>
 
@@ -14,7 +14,8 @@ static weft_conv_options conv_options(const wi_onnx_window *w, wi_onnx_node *nod
     return options;
 }
 
-/* Fast algorithms for windows of 3 x 3 round; a column of zeros more gives a window that they do not take. */
+/* Winograd's algorithm for windows of 3 x 3 rounds intermediate values. Adding a column of zeros to the weight prevents its use where results
+ * must be exact. */
 static weft_tensor *with_more_zeros(weft_tensor *weight, weft_conv_options *options) {
     const bool is_three = weft_tensor_rank(weight) == 4 && weft_tensor_dimension(weight, 2) == 3 &&
                           weft_tensor_dimension(weight, 3) == 3;
@@ -38,8 +39,8 @@ static weft_tensor *build_conv(wi_onnx_import *n, wi_onnx_node *node) {
     return x && weight ? wi_onnx_conv(n, node, x, weight, bias, false) : NULL;
 }
 
-/* The padding that gives the wanted size of an axis. One missing element is added at the end; texts and implementations of ONNX differ in
- * where several missing ones are added. */
+/* Sets the padding of a transposed convolution that gives the wanted size of an axis. A single missing element is added at the end. Several
+ * are an error, because the specification and its implementations differ in where they are added. */
 static bool pad_to(wi_onnx_window *w, int axis, int64_t *more, int64_t all, bool upper, bool stated) {
     const int64_t before = upper ? all / 2 : all - all / 2, after = all - before;
     if (all < 0) {
@@ -53,14 +54,14 @@ static bool pad_to(wi_onnx_window *w, int axis, int64_t *more, int64_t all, bool
     return true;
 }
 
-/* An output_shape, or auto_pad, whose result is the image's size times the stride, decides the padding. */
+/* Computes the padding from output_shape, or from auto_pad, with which the result has the size of the image times the stride. */
 static bool pad_transposed(
     wi_onnx_window *w, int64_t *more, wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x) {
     const wi_onnx_list wanted = wi_onnx_wholes(node, "output_shape");
     const bool upper = wi_onnx_says(node, "auto_pad", "SAME_UPPER"),
                same = upper || wi_onnx_says(node, "auto_pad", "SAME_LOWER");
     if (wanted.count == 0 && !same) return true;
-    /* Some files state the batch and the channels, too. */
+    /* In some files output_shape also has the batch and the channels. */
     const int skipped = wanted.count == w->axes + 2 ? 2 : 0;
     if (wanted.count > 0 && wanted.count != w->axes + skipped)
         return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "output_shape has %d numbers", wanted.count), false;
@@ -70,7 +71,7 @@ static bool pad_transposed(
             return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
                        "output_shape needs an image of fixed size, and numbers of at least 1"),
                    false;
-        /* The size of the result without padding, less the wanted one. */
+        /* The size of the result without padding, minus the wanted size. */
         const int64_t all = wi_onnx_window_reach(w, d) - w->stride[d] + more[d] +
                             (wanted.count > 0 ? size * w->stride[d] - wanted.of[d + skipped] : 0);
         if (!pad_to(w, d, &more[d], all, upper, w->before[d] || w->after[d]))

@@ -1,4 +1,4 @@
-/* Einsum of ONNX. Weft sums over one operand or two: of more, the first two become one until two are left. */
+/* Einsum of ONNX. weft_einsum has at most two operands. If there are more, the first two are replaced by their product until two remain. */
 #include "onnx/onnx_build.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@ typedef struct equation {
     int operands;
 } equation;
 
-/* Axes behind an ellipsis have the labels that are not used, from the last such axis on. */
+/* Appends labels for the `axes` axes that an ellipsis stands for. They are letters that the equation does not use; the last axis has the
+ * first of them, so that ellipses of different ranks broadcast. */
 static bool add_ellipsis(char *labels, size_t *count, int axes, const char *unused) {
     if (axes < 0 || axes > WEFT_MAX_RANK || (size_t)axes > strlen(unused) ||
         *count + (size_t)axes >= MOST_LABELS)
@@ -20,7 +21,7 @@ static bool add_ellipsis(char *labels, size_t *count, int axes, const char *unus
     return true;
 }
 
-/* Reads the labels of one term, up to `end`. axes: how many an ellipsis has. */
+/* Reads the labels of one term, up to `end`. axes: the number of axes that its ellipsis stands for. */
 static bool read_term(char *labels, const char *text, const char *end, int axes, const char *unused) {
     size_t count = 0;
     for (; text < end; text++) {
@@ -37,7 +38,7 @@ static bool read_term(char *labels, const char *text, const char *end, int axes,
     return true;
 }
 
-/* How many labels a term has besides an ellipsis; -1: there is no ellipsis. */
+/* The number of labels that a term has besides its ellipsis; -1: it has no ellipsis. */
 static int count_beside(const char *text, const char *end) {
     int count = 0;
     bool dots = false;
@@ -48,7 +49,7 @@ static int count_beside(const char *text, const char *end) {
     return dots ? count : -1;
 }
 
-/* Without an arrow the result has the axes of the ellipsis, and then the labels that occur once, in their order. */
+/* The labels of the result of an equation without an arrow: the axes of the ellipsis, and then the labels that occur once, sorted. */
 static bool add_result(equation *e, const char *all, int axes, const char *unused) {
     char *const result = e->labels[e->operands];
     size_t count = 0;
@@ -86,7 +87,7 @@ static bool read_equation(equation *e, const char *text, weft_tensor *const *x, 
     return add_result(e, all, most, unused);
 }
 
-/* Replaces the operands i - 1 and i by their product, with the labels that later operands or the result have. */
+/* Replaces operands i - 1 and i by their product. It keeps the labels that later operands or the result have. */
 static weft_tensor *join(equation *e, weft_tensor *a, weft_tensor *b, int i) {
     char pair[4 * MOST_LABELS], kept[WEFT_MAX_RANK + 1] = "";
     const char *const both[] = {e->labels[i - 1], e->labels[i]};

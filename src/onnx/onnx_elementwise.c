@@ -2,7 +2,7 @@
 #include "onnx/onnx_types.h"
 #include <math.h>
 
-/* Up to version 6 the second input lies at the axes of the first that begin with `axis`. */
+/* Up to version 6, the attribute `axis` says with which axis of the first input the first axis of the second input is aligned. */
 static weft_tensor *at_axis(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *a, weft_tensor *b) {
     if (n->version >= 7 || !b || !wi_onnx_attribute(node, "axis")) return b;
     const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), weft_tensor_rank(a));
@@ -29,7 +29,7 @@ static weft_tensor *equal(weft_tensor *a, weft_tensor *b) {
     return weft_tensor_dtype(a) == WEFT_BOOL ? weft_logical_not(weft_logical_xor(a, b)) : weft_equal(a, b);
 }
 
-/* A bound that is an input; NULL: there is none, or the host knows it. */
+/* A bound that is a tensor; NULL: there is no such input, or the host knows its number. */
 static weft_tensor *bound_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     return wi_onnx_has(node, index) && !wi_onnx_known(n, node, index) ? wi_onnx_get(n, node, index) : NULL;
 }
@@ -56,7 +56,7 @@ static weft_tensor *build_where(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_logical_or(weft_logical_and(condition, a), weft_logical_and(weft_logical_not(condition), b));
 }
 
-/* CastLike takes the type of its second input. */
+/* Cast and CastLike. The type of CastLike is that of its second input. */
 static weft_tensor *build_cast(wi_onnx_import *n, wi_onnx_node *node) {
     const int type = node->op_type[4] ? wi_onnx_get_type(n, node, 1) : (int)wi_onnx_whole(node, "to", 0);
     weft_tensor *const y =
@@ -79,7 +79,7 @@ static weft_tensor *build_is_inf(wi_onnx_import *n, wi_onnx_node *node) {
                                                    : weft_constant(n->graph, WEFT_BOOL, 0));
 }
 
-/* A file of a network in training says so; all others drop nothing, and their mask is true. */
+/* Drops elements only if the file says that the network is in training. Otherwise the result is x, and the mask is true everywhere. */
 static weft_tensor *build_dropout(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const bool training = wi_onnx_get_number(n, node, 2, 0) != 0;

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* MOST_BYTES: of all numbers of a file. Beyond them, results of more than WI_ONNX_FEW_NUMBERS are left to builders. */
+/* MOST_BYTES: the most bytes of all numbers that the host computes for a file. When they are used up, nodes whose result has more than
+ * WI_ONNX_FEW_NUMBERS are left to their builders. */
 enum { MOST_BYTES = 1 << 29 };
 
 int wi_onnx_type_number(const wi_onnx_numbers *x) {
@@ -67,7 +68,7 @@ static double wrap(double number, int bits, bool is_signed) {
     return is_signed && rest >= all / 2 ? rest - all : rest;
 }
 
-bool wi_onnx_settle(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_numbers *made) {
+bool wi_onnx_fit_to_type(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_numbers *made) {
     const int type = wi_onnx_type_number(made);
     const wi_onnx_type *const of = wi_onnx_type_of(type);
     for (size_t i = 0; i < made->count; i++) {

@@ -1,4 +1,4 @@
-/* Operators that take and put numbers by indices, on the host. */
+/* Operators that read and write elements by index (Gather, Scatter, OneHot), on the host. */
 #include "onnx/onnx_fold.h"
 #include <math.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static wi_onnx_numbers *fold_gather(wi_onnx_import *n, wi_onnx_node *node, wi_on
     return made;
 }
 
-/* The element of x that an index at position `at` of the indices says along an axis; -1 after an error. */
+/* The number of the element of x that the index at position `at` selects along an axis; -1 after an error. */
 static int64_t element(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x,
     const wi_onnx_numbers *index, int axis, size_t i) {
     int64_t at[WEFT_MAX_RANK];
@@ -40,7 +40,7 @@ static int64_t element(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numb
     return at[axis] < 0 ? -1 : (int64_t)wi_onnx_source(x, x->rank, at);
 }
 
-/* Do indices lie within x in all axes but one? */
+/* Is the shape of the indices within the shape of x along all axes but one? */
 static bool lies_within(const wi_onnx_numbers *index, const wi_onnx_numbers *x, int axis) {
     bool fits = index->rank == x->rank;
     for (int d = 0; fits && d < x->rank; d++) fits = d == axis || index->dims[d] <= x->dims[d];
@@ -61,7 +61,7 @@ static wi_onnx_numbers *fold_gather_elements(wi_onnx_import *n, wi_onnx_node *no
     return made;
 }
 
-/* The first of the elements that entry i of a table of tuples says, after `batch` common axes; -1 after an error. */
+/* The number of the first element of x that tuple i of the indices selects, after `batch` common axes; -1 after an error. */
 static int64_t tuple(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x,
     const wi_onnx_numbers *index, int batch, size_t i) {
     const int64_t width = index->dims[index->rank - 1];
@@ -78,8 +78,8 @@ static int64_t tuple(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_number
     return (int64_t)place;
 }
 
-/* Shape of the results of tuples: that of the table without its last axis, and what a tuple leaves of x. The elements that
- * each tuple takes; 0 after an error. */
+/* Computes the shape of a result by tuples: the shape of the indices without its last axis, followed by the axes of x that a tuple does not
+ * index. Returns the number of elements that each tuple selects; 0 after an error. */
 static size_t tuples(
     wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, int64_t batch, int *rank, int64_t *dims) {
     const wi_onnx_numbers *const x = in[0], *const index = in[1];
@@ -114,7 +114,7 @@ static wi_onnx_numbers *fold_gather_nd(wi_onnx_import *n, wi_onnx_node *node, wi
 
 /* ---- putting ---- */
 
-/* A copy of x, if updates replace its elements; other reductions are left to the device. */
+/* A copy of x for the updates. NULL: the updates are added or reduced instead of replacing elements, which is left to the device. */
 static wi_onnx_numbers *scattered(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool replaces = !wi_onnx_attribute(node, "reduction") || wi_onnx_says(node, "reduction", "none");
     if (!replaces || opens(in[1])) return NULL;

@@ -1,11 +1,11 @@
-/* Operators that give numbers another shape or order, on the host. */
+/* Operators that change the shape or the order of numbers, on the host. */
 #include "onnx/onnx_fold.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- other shapes ---- */
 
-/* 0 in a shape is the dimension of x, -1 what the others leave. */
+/* In the new shape, 0 means the dimension of x, and -1 the dimension that follows from the number of elements. */
 static wi_onnx_numbers *fold_reshape(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const bool zero = wi_onnx_whole(node, "allowzero", 0) != 0;
     wi_onnx_list shape;
@@ -60,7 +60,7 @@ static wi_onnx_numbers *fold_squeeze(wi_onnx_import *n, wi_onnx_node *node, wi_o
     return wi_onnx_reshaped(n, in[0], rank, dims);
 }
 
-/* Axes are those of the result. */
+/* The axes of the node are axes of the result. */
 static wi_onnx_numbers *fold_unsqueeze(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     bool isnew[WEFT_MAX_RANK] = {false};
     int64_t dims[WEFT_MAX_RANK];
@@ -131,7 +131,7 @@ static wi_onnx_numbers *fold_tile(wi_onnx_import *n, wi_onnx_node *node, wi_onnx
 
 /* ---- parts ---- */
 
-/* Copies `count` of the `all` places along an axis that lie at `first`: from x to `to`, or the other way. */
+/* Copies `part` to the range of `whole` that begins at index `first` of the axis; if `in` is false, copies the range to `part`. */
 static void copy_part(
     const wi_onnx_numbers *part, const wi_onnx_numbers *whole, int axis, int64_t first, bool in) {
     size_t inner = 1, outer = 1;
@@ -163,7 +163,7 @@ static wi_onnx_numbers *fold_concat(wi_onnx_import *n, wi_onnx_node *node, wi_on
     return made;
 }
 
-/* Without sizes parts are equal, and the last one may be smaller. */
+/* If no sizes are given, the parts are equal, except that the last one may be smaller. */
 static wi_onnx_numbers *fold_split(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     const int64_t parts = (int64_t)node->n_output;
@@ -206,7 +206,7 @@ static cut cut_of(int64_t start, int64_t end, int64_t step, int64_t size) {
     return (cut){start, step < 0 ? -pace : pace, way > 0 ? (way - 1) / pace + 1 : 0};
 }
 
-/* Numbers are attributes up to version 9, inputs from 10 on. */
+/* Starts, ends and axes are attributes up to version 9, and inputs from version 10 on. */
 static wi_onnx_numbers *fold_slice(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list starts, ends, axes, steps;
@@ -239,14 +239,14 @@ static wi_onnx_numbers *fold_slice(wi_onnx_import *n, wi_onnx_node *node, wi_onn
     return made;
 }
 
-/* The builder refuses other modes. */
+/* Does the host compute this mode of Pad? The builder reports an error for unknown modes. */
 static bool knows_mode(wi_onnx_node *node) {
     return !wi_onnx_attribute(node, "mode") || wi_onnx_says(node, "mode", "constant") ||
            wi_onnx_says(node, "mode", "reflect") || wi_onnx_says(node, "mode", "edge") ||
            wi_onnx_says(node, "mode", "wrap");
 }
 
-/* The place of a padded axis in the original one; -1: none. */
+/* The index in the original axis of the element at index `at` relative to its beginning, which may be in the padding; -1: there is none. */
 static int64_t unpadded(wi_onnx_node *node, int64_t at, int64_t size) {
     const bool reflects = wi_onnx_says(node, "mode", "reflect");
     if (at >= 0 && at < size) return at;
@@ -302,7 +302,7 @@ static wi_onnx_numbers *fold_pad(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_
     return made;
 }
 
-/* Keeps what is above or below a diagonal. */
+/* Keeps the elements above or below a diagonal; the others become 0. */
 static wi_onnx_numbers *fold_trilu(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_numbers *const x = in[0];
     wi_onnx_list diagonal;

@@ -106,7 +106,7 @@ static wi_onnx_numbers *fold_one(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_
                                                       : wi_onnx_new_like(n, x, x->rank, x->dims);
     for (size_t i = 0; made && i < made->count; i++)
         if (!wi_onnx_combine(n, node, x, row->rule, x->data[i], 0, &made->data[i])) return NULL;
-    return made && wi_onnx_settle(n, node, made) ? made : NULL;
+    return made && wi_onnx_fit_to_type(n, node, made) ? made : NULL;
 }
 
 static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule rule,
@@ -127,10 +127,10 @@ static wi_onnx_numbers *two(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_rule 
         const double p = a->data[wi_onnx_source(a, rank, at)], q = b->data[wi_onnx_source(b, rank, at)];
         if (!wi_onnx_combine(n, node, &operands, rule, p, q, &made->data[i])) return NULL;
     }
-    return wi_onnx_settle(n, node, made) ? made : NULL;
+    return wi_onnx_fit_to_type(n, node, made) ? made : NULL;
 }
 
-/* Of two inputs, or one by one of any number. */
+/* Combines two inputs; with more inputs, the result of the first ones is combined with the next, one after the other. */
 static wi_onnx_numbers *fold_many(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     const wi_onnx_fold_row *const row = wi_onnx_fold_row_in(wi_onnx_number_folds, node);
     wi_onnx_numbers *made = wi_onnx_reshaped(n, in[0], in[0]->rank, in[0]->dims);
@@ -151,7 +151,7 @@ static wi_onnx_numbers *fold_mean(wi_onnx_import *n, wi_onnx_node *node, wi_onnx
     return two(n, node, WI_ONNX_DIV, all, &count);
 }
 
-/* Bounds are attributes up to version 6, inputs from 11 on. */
+/* The bounds are attributes up to version 6, and inputs from version 11 on. */
 static wi_onnx_numbers *fold_clip(wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in) {
     double bounds[2] = {
         wi_onnx_real(node, "min", -(double)INFINITY), wi_onnx_real(node, "max", (double)INFINITY)};
@@ -192,7 +192,7 @@ static wi_onnx_numbers *fold_where(wi_onnx_import *n, wi_onnx_node *node, wi_onn
 
 /* ---- types ---- */
 
-/* What a float outside of a type of whole numbers becomes is left to the device. */
+/* Do all floats fit into the integer type to which they are cast? The conversion of others is left to the device. */
 static bool all_fit(const wi_onnx_numbers *x, const wi_onnx_numbers *made) {
     bool fit = true;
     for (size_t i = 0; i < made->count; i++) fit = fit && made->data[i] == trunc(x->data[i]);
@@ -202,7 +202,7 @@ static bool all_fit(const wi_onnx_numbers *x, const wi_onnx_numbers *made) {
 static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *x, int type) {
     const bool narrow = type == WI_ONNX_FLOAT16 || type == WI_ONNX_BFLOAT16;
     wi_onnx_numbers *const made = wi_onnx_new(n, type, x->rank, x->dims);
-    /* Floats of 8 bits and less, which have rules of their own, are left to the device. */
+    /* Casts to floats of 8 bits or fewer, which have special rules, are left to the device. */
     if (!made || (made->dtype == WEFT_F32 && type != WI_ONNX_FLOAT && type != WI_ONNX_DOUBLE && !narrow))
         return NULL;
     const bool whole = wi_onnx_is_whole(made), was_whole = wi_onnx_is_whole(x);
@@ -220,7 +220,7 @@ static wi_onnx_numbers *cast(wi_onnx_import *n, wi_onnx_node *node, const wi_onn
             made->data[i] = wi_dtype_nearest(type == WI_ONNX_FLOAT16 ? WEFT_F16 : WEFT_BF16, made->data[i]);
     }
     if (was_whole && type == WI_ONNX_INT64) return made;
-    if (!wi_onnx_settle(n, node, made)) return NULL;
+    if (!wi_onnx_fit_to_type(n, node, made)) return NULL;
     return !whole || was_whole || x->open || all_fit(x, made) ? made : NULL;
 }
 

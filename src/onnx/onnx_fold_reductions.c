@@ -8,7 +8,7 @@ enum { MOST_PRODUCTS = 1 << 24 };
 
 /* ---- reductions ---- */
 
-/* The shape with 1 in place of reduced axes, and which these are. False: the node is left to its builder, or an error. */
+/* Finds the reduced axes, and the shape of the result in which these have size 1. False: an error, or the node is left to its builder. */
 static bool find_kept(
     wi_onnx_import *n, wi_onnx_node *node, wi_onnx_inputs in, wi_onnx_numbers *kept, bool *away) {
     wi_onnx_list axes;
@@ -71,7 +71,7 @@ static wi_onnx_numbers *fold_reduction(wi_onnx_import *n, wi_onnx_node *node, wi
     const double each = made->count > 0 ? (double)x->count / (double)made->count : 0;
     for (size_t i = 0; row->after != WI_ONNX_SAME && i < made->count; i++)
         if (!wi_onnx_combine(n, node, x, row->after, made->data[i], each, &made->data[i])) return NULL;
-    return wi_onnx_settle(n, node, made) ? without_axes(n, node, made, x, away) : NULL;
+    return wi_onnx_fit_to_type(n, node, made) ? without_axes(n, node, made, x, away) : NULL;
 }
 
 /* ---- along one axis ---- */
@@ -90,7 +90,7 @@ static lines lines_of(const wi_onnx_numbers *x, int axis) {
     return made;
 }
 
-/* Where line i begins in an array with `size` numbers in each. */
+/* The index at which line i begins in an array whose lines have `size` numbers. */
 static size_t begin_of(const lines *of, size_t i, size_t size) {
     return i / of->inner * of->inner * size + i % of->inner;
 }
@@ -100,7 +100,7 @@ typedef struct ranked {
     size_t place;
 } ranked;
 
-/* The largest `order` is first; of equal ones the lower place. */
+/* Sorts by falling `order`; of equal elements the one with the lower index is first. */
 static int compare(const void *a, const void *b) {
     const ranked *const p = a, *const q = b;
     if (p->order != q->order) return p->order > q->order ? -1 : 1;
@@ -114,7 +114,7 @@ static bool is_ordered(const wi_onnx_numbers *x) {
     return ordered;
 }
 
-/* Writes the first k of each line in order; values or places may be NULL. False: no memory. */
+/* Writes the first k elements of each sorted line, and their indices; values or places may be NULL. False: memory ran out. */
 static bool rank_lines(wi_onnx_import *n, const wi_onnx_numbers *x, int axis, size_t k, bool largest,
     bool last, double *values, double *places) {
     const lines of = lines_of(x, axis);
@@ -194,19 +194,19 @@ static wi_onnx_numbers *fold_running(wi_onnx_import *n, wi_onnx_node *node, wi_o
             if (!exclusive) made->data[at] = sum;
         }
     }
-    return wi_onnx_settle(n, node, made) ? made : NULL;
+    return wi_onnx_fit_to_type(n, node, made) ? made : NULL;
 }
 
 /* ---- products ---- */
 
-/* A matrix of rank 2 or more; a vector is a row if it stands first, else a column. */
+/* Returns an operand of a product with rank 2 or more: a vector becomes a row if it is the first operand, otherwise a column. */
 static wi_onnx_numbers *as_matrix(wi_onnx_import *n, const wi_onnx_numbers *x, bool first) {
     const int64_t row[] = {1, x->dims[0]}, column[] = {x->dims[0], 1};
     return x->rank > 1 ? wi_onnx_reshaped(n, x, x->rank, x->dims)
                        : wi_onnx_reshaped(n, x, 2, first ? row : column);
 }
 
-/* The sum of products of a row and a column at a position of the result. */
+/* Computes the element of a matrix product at a position of the result. */
 static bool multiply(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_numbers *a,
     const wi_onnx_numbers *b, int rank, const int64_t *at, double *sum) {
     int64_t left[WEFT_MAX_RANK], right[WEFT_MAX_RANK];
@@ -242,8 +242,8 @@ static wi_onnx_numbers *fold_product(wi_onnx_import *n, wi_onnx_node *node, wi_o
         wi_onnx_position(rank, dims, i, at);
         if (!multiply(n, node, a, b, rank, at, &made->data[i])) return NULL;
     }
-    if (!wi_onnx_settle(n, node, made)) return NULL;
-    /* Axes that were added to vectors go away. */
+    if (!wi_onnx_fit_to_type(n, node, made)) return NULL;
+    /* Removes the axes that as_matrix has added to vectors. */
     int kept = 0;
     for (int d = 0; d < rank; d++)
         if (!(d == rank - 2 && in[0]->rank == 1) && !(d == rank - 1 && in[1]->rank == 1))

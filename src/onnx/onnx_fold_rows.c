@@ -2,8 +2,8 @@
 #include "onnx/onnx_fold.h"
 #include <string.h>
 
-/* MOST_WORK: numbers that nodes of a file read. Beyond them, nodes that read more than WI_ONNX_FEW_NUMBERS are left to
- * their builders. */
+/* MOST_WORK: the most numbers that the nodes of a file read on the host. When they are used up, nodes that read more than
+ * WI_ONNX_FEW_NUMBERS are left to their builders. */
 enum { MOST_WORK = 1 << 28 };
 
 static const wi_onnx_fold_row *row_of(wi_onnx_node *node) {

@@ -1,4 +1,5 @@
-/* Operators that make numbers of shapes, attributes and counts, on the host; and the builders of those that have an open size. */
+/* Operators that create numbers from shapes, attributes and counts (Shape, Constant, Range, ...), on the host, and the builders for results
+ * with an open size. */
 #include "graph/node.h"
 #include "onnx/onnx_fold.h"
 #include <math.h>
@@ -67,7 +68,7 @@ static wi_onnx_numbers *fold_constant(wi_onnx_import *n, wi_onnx_node *node, wi_
     return made;
 }
 
-/* The number of ConstantOfShape, as an array of rank 0. */
+/* The number with which ConstantOfShape fills its result, as an array of rank 0. */
 static const wi_onnx_numbers *filler(wi_onnx_import *n, wi_onnx_node *node) {
     const WiOnnx__AttributeProto *const value = wi_onnx_attribute(node, "value");
     if (!value) return wi_onnx_new(n, WI_ONNX_FLOAT, 0, NULL);
@@ -86,7 +87,7 @@ static wi_onnx_numbers *fold_filled(wi_onnx_import *n, wi_onnx_node *node, wi_on
     return made;
 }
 
-/* The dimension that a number says; -1: there is none, after an error. */
+/* The number as a dimension; -1 after an error. */
 static int64_t dimension(wi_onnx_import *n, wi_onnx_node *node, double number) {
     bool good;
     const int64_t size = wi_onnx_to_size(n->graph, number, &good);
@@ -125,10 +126,10 @@ static wi_onnx_numbers *fold_range(wi_onnx_import *n, wi_onnx_node *node, wi_onn
     const int64_t size = count > 0 ? (int64_t)count : 0;
     wi_onnx_numbers *const made = wi_onnx_new(n, wi_onnx_type_number(in[0]), 1, &size);
     for (size_t i = 0; made && i < made->count; i++) made->data[i] = from + (double)i * by;
-    return made && wi_onnx_settle(n, node, made) ? made : NULL;
+    return made && wi_onnx_fit_to_type(n, node, made) ? made : NULL;
 }
 
-/* Of an open count. */
+/* Range with a number of elements that is an open size. */
 static weft_tensor *build_range(wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_numbers *const from = wi_onnx_known(n, node, 0), *const to = wi_onnx_known(n, node, 1),
                                  *const by = wi_onnx_known(n, node, 2);

@@ -1,4 +1,4 @@
-/* Functions of a model, whose nodes stand in place of calls (contract in onnx_scope.h). */
+/* Functions of a model: each call is replaced by a copy of the function's nodes (contract in onnx_scope.h). */
 #include "onnx/onnx_scope.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_domain(const char *a, const char *b) {
     return strcmp(p, q) == 0;
 }
 
-/* NULL: the node is no call. An operator that Weft has is not computed by a function. */
+/* The function that the node calls. NULL: the node is not a call, or Weft supports the operator itself. */
 static const WiOnnx__FunctionProto *function_of(const wi_onnx_import *n, wi_onnx_node *node) {
     const char *const overload = node->overload ? node->overload : "";
     if (!node->op_type || n->model->n_functions == 0 || n->op_of(node)) return NULL;
@@ -31,7 +31,7 @@ static int64_t version_of(const WiOnnx__ModelProto *model) {
     return version;
 }
 
-/* Nodes follow the rules of one version. */
+/* Does the function use the operator set version of the model? All nodes of a network are built by the rules of one version. */
 static bool has_version(const wi_onnx_import *n, const WiOnnx__FunctionProto *function) {
     for (size_t i = 0; i < function->n_opset_import; i++)
         if (is_domain(function->opset_import[i]->domain, "") &&
@@ -54,7 +54,8 @@ static weft_status append(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_no
 
 static weft_status add_node(wi_onnx_import *n, WiOnnx__NodeProto *node, wi_onnx_nodes *list, int depth);
 
-/* A name of an input that is an output, too, stays that of the input; the caller's output becomes equal to it. */
+/* Maps the names of the function's inputs and outputs to those of the caller. If an input is also an output, an Identity node copies it to
+ * the caller's output. */
 static weft_status name_values(wi_onnx_copier *c, wi_onnx_nodes *list) {
     wi_onnx_node *const call = c->call;
     for (size_t i = 0; i < c->function->n_input; i++) {

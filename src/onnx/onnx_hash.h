@@ -1,5 +1,5 @@
-/* Hash tables of names by uthash, with memory of an arena. A function that adds to a table has a variable `arena`; what
- * does not fit into memory is not added, and then has no `hh.tbl`. */
+/* Hash tables of names by uthash, whose memory is taken from an arena. A function that adds an item to a table must have a
+ * variable `arena`. If memory runs out, the item is not added, and its `hh.tbl` is NULL. */
 #ifndef WI_ONNX_HASH_H
 #define WI_ONNX_HASH_H
 

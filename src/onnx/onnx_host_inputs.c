@@ -3,7 +3,7 @@
 #include "onnx/onnx_node.h"
 #include <string.h>
 
-/* Names of values that must be known, as a set. */
+/* An element of the set of the names of values that must be known. */
 typedef struct needed_name {
     const char *name;
     UT_hash_handle hh;
@@ -32,14 +32,14 @@ static void need(needed_set *set, const char *name) {
     set->failed = set->failed || !added->hh.tbl;
 }
 
-/* The shape of a value is known without the value. */
+/* Does the node read only the shape of its input, which is known without the input's values? */
 static bool takes_shape_only(wi_onnx_node *node) {
     return node->op_type && (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0);
 }
 
 static void walk_graph(needed_set *set, const WiOnnx__GraphProto *graph, bool all);
 
-/* True: an input of the body of a loop is needed, and so are those of the loop. */
+/* Walks through a body. Returns true if the values of an input of the body are needed; then those of the loop's inputs are, too. */
 static bool walk_body(needed_set *set, const WiOnnx__GraphProto *body, bool all) {
     bool needs_inputs = false;
     walk_graph(set, body, all);
@@ -67,13 +67,13 @@ static void walk_node(needed_set *set, wi_onnx_node *node) {
         if (all || (op && i < 32 && op->host >> i & 1)) need(set, node->input[i]);
 }
 
-/* all: whether what the graph computes is needed. */
+/* all: all outputs of the graph are needed. */
 static void walk_graph(needed_set *set, const WiOnnx__GraphProto *graph, bool all) {
     for (size_t i = 0; all && i < graph->n_output; i++) need(set, graph->output[i]->name);
     for (size_t i = graph->n_node; i-- > 0;) walk_node(set, graph->node[i]);
 }
 
-/* Shapes, counts and conditions are numbers or lists; an image from which one is computed cannot be known before. */
+/* Is the input a number or a list? The caller can give only such inputs in advance, not an image from which a shape is computed. */
 static bool is_list(const WiOnnx__ValueInfoProto *input) {
     const WiOnnx__TensorTypeProto *const type = input->type ? input->type->tensor_type : NULL;
     return type && (!type->shape || type->shape->n_dim <= 1);

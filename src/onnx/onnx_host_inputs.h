@@ -4,9 +4,9 @@
 
 #include "onnx/onnx_file.h"
 
-/* decides[i] becomes true for each input of graph->input whose values decide a shape, a count or a condition: a number or a
- * list from which an input of a node is computed that an operator's row names in `host`. The caller gives the array. Inputs that
- * only have to do with such a value by their shape are not among them. WEFT_ERROR_MEMORY. */
+/* Sets decides[i] for each input of graph->input: true if it is a number or a list whose values decide a shape, a count or a
+ * condition, because an input that wi_onnx_op.host names is computed from them. An input of which only the shape matters has
+ * false. The caller allocates the array. Fails only with WEFT_ERROR_MEMORY. */
 weft_status wi_onnx_host_inputs(bool *decides, const WiOnnx__GraphProto *graph);
 
 #endif

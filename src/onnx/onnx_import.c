@@ -7,10 +7,10 @@ static weft_tensor *build(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_o
     return op->reduce ? wi_onnx_build_reduction(n, node, op) : wi_onnx_build_elementwise(n, node, op);
 }
 
-/* An error of the graph, or an attribute that was read as another type than it has. */
+/* Records an error for the node if the graph has one, or if an attribute was read as another type than it has. */
 static void check_node(wi_onnx_import *n, wi_onnx_node *node) {
     const char *const wrong = wi_onnx_wrong_attribute(node);
-    if (n->status != WEFT_OK) return; /* the line names the inner node of a subgraph already */
+    if (n->status != WEFT_OK) return; /* the message already names a node inside of a subgraph */
     if (wrong) wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "the attribute '%.80s' has the wrong type", wrong);
     const weft_status status = weft_graph_status(n->graph);
     if (n->status == WEFT_OK && status != WEFT_OK) wi_onnx_fail(n, node, status, "%s", weft_last_error());
@@ -28,7 +28,7 @@ static weft_status build_node(wi_onnx_import *n, wi_onnx_node *node) {
     return n->status;
 }
 
-/* A node of which an initialiser or a constant already gives the result needs nothing. */
+/* Are all results of the node known already, as initialisers or constants, so that it needs no building? */
 static bool is_given(const wi_onnx_import *n, wi_onnx_node *node) {
     const wi_onnx_value *const value = node->n_output > 0 ? wi_onnx_find(n, node->output[0]) : NULL;
     return value && value->stored;
@@ -41,7 +41,7 @@ static weft_status build_nodes(wi_onnx_import *n) {
         if (wi_onnx_tensor_of(n, n->outputs[i])) continue;
         WI_TRY(weft_graph_status(n->graph));
         return wi_onnx_error(
-            WEFT_ERROR_UNSUPPORTED, "the output '%.80s' is no tensor here", n->outputs[i]->name);
+            WEFT_ERROR_UNSUPPORTED, "the output '%.80s' is not a tensor here", n->outputs[i]->name);
     }
     return WEFT_OK;
 }

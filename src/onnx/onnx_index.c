@@ -3,26 +3,26 @@
 #include "onnx/onnx_types.h"
 #include <string.h>
 
-/* x with axes of size 1 before its own ones, and behind them up to a rank. */
+/* Reshapes x to `rank` axes: `before` axes of size 1 in front, and further axes of size 1 behind. */
 static weft_tensor *at_rank(weft_tensor *x, int before, int rank) {
     for (int d = 0; x && d < before; d++) x = weft_unsqueeze(x, 0);
     while (x && weft_tensor_rank(x) < rank) x = weft_unsqueeze(x, -1);
     return x;
 }
 
-/* 0, 1, ..., as i32 along one axis of `rank`, whose other axes have size 1. */
+/* An i32 tensor with `rank` axes that counts 0, 1, ... along one axis; the other axes have size 1. */
 weft_tensor *wi_onnx_iota(wi_onnx_import *n, const weft_tensor *like, int axis, int rank) {
     const int64_t size = weft_tensor_dimension(like, axis);
     weft_tensor *const ones = weft_full(n->graph, WEFT_I32, 1, 1, &size);
     return at_rank(weft_cumsum_with(ones, 0, true, false), axis, rank);
 }
 
-/* An index of an axis of x, as one from 0 on. */
+/* Converts indices into an axis of x, of which negative ones count from the end, to indices from 0 on. */
 static weft_tensor *from_start(weft_tensor *index, weft_tensor *x, int axis) {
     return weft_where(weft_less_number(index, 0), weft_add(index, weft_size(x, axis)), index);
 }
 
-/* Input `input`, an index of an axis of x. Those that the host knows are checked. */
+/* Input `input`, an index into an axis of x, as an index from 0 on. If the host knows the numbers, it checks them. */
 static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, size_t input, weft_tensor *x, int axis) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, input);
     const int64_t size = weft_tensor_dimension(x, axis);
@@ -45,8 +45,8 @@ static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, size_t input
 
 /* ---- reading ---- */
 
-/* Rows of a table by whole numbers; an index of rank 0 takes the axis away. Tokens that a network gets are read as they are: a
- * negative one is an error of the run. */
+/* Gathers rows of a table; an index of rank 0 removes the axis. Tokens, which are inputs of the network, do not count from the end: a
+ * negative token is an error of the run. */
 static weft_tensor *build_gather(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const int axis = x ? wi_onnx_axis_of(n, node, x, 0) : -1;
@@ -68,7 +68,7 @@ static weft_tensor *build_gather_elements(wi_onnx_import *n, wi_onnx_node *node)
     return index ? weft_gather(x, axis, index) : NULL;
 }
 
-/* Elements where the condition is true, in row-major order where there is no axis. */
+/* Selects the elements at which the condition is true: along the axis, or in row-major order if the node has no axis. */
 static weft_tensor *build_compress(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const wi_onnx_numbers *const condition = wi_onnx_known(n, node, 1);
@@ -86,7 +86,8 @@ static weft_tensor *build_compress(wi_onnx_import *n, wi_onnx_node *node) {
         if (condition->data[i] != 0) index.data[index.count++] = (double)i;
     index.dims[0] = (int64_t)index.count;
     if (index.count == 0 || index.data[index.count - 1] >= (double)weft_tensor_dimension(x, axis))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its condition takes nothing, or beyond the axis");
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "its condition selects no element, or one beyond the axis");
     return weft_index_select(x, axis, wi_onnx_array(n, &index));
 }
 
@@ -106,7 +107,7 @@ static weft_tensor *build_one_hot(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_move_axis(weft_where(hot, on, off), -1, axis);
 }
 
-/* The first elements of each sequence in reverse order. */
+/* Reverses the first elements of each sequence, as many as its length says. */
 static weft_tensor *build_reverse_sequence(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     weft_tensor *lengths = wi_onnx_get(n, node, 1);
@@ -126,15 +127,15 @@ static weft_tensor *build_reverse_sequence(wi_onnx_import *n, wi_onnx_node *node
 
 /* ---- several axes as one ---- */
 
-/* Elements, or blocks of them, that are read or written by one number each. */
+/* Elements or blocks of x that are read or written, each by a single index into the flattened leading axes of x. */
 typedef struct places {
     weft_tensor *x; /* (blocks, rest...) */
     weft_tensor
-        *index; /* of any rank, in [0, blocks), or -1 where an index was out of range: an error of the run */
+        *index; /* of any rank, in [0, blocks); -1 if an index was out of range: an error of the run */
     weft_tensor *valid;
 } places;
 
-/* The next axis, of `size` elements. */
+/* Adds an axis of `size` elements: index = index · size + the index along this axis. */
 static void add_axis(places *p, weft_tensor *index, weft_tensor *size) {
     weft_tensor *const valid = weft_logical_and(weft_greater_equal_number(index, 0), weft_less(index, size));
     p->index = p->index ? weft_add(weft_mul(p->index, size), index) : index;
@@ -146,7 +147,7 @@ static void finish(places *p, weft_tensor *x, int axes) {
     p->index = weft_where(p->valid, p->index, weft_number(p->index, -1));
 }
 
-/* The last axis of indices (batch..., n..., k) says elements of the k axes of x after the batch. */
+/* Reads indices (batch..., n..., k), whose last axis has the indices along the k axes of x after the batch axes. */
 static bool places_of_tuples(places *p, wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int batch) {
     weft_tensor *const tuples = wi_onnx_get(n, node, 1);
     *p = (places){0};
@@ -175,8 +176,8 @@ static weft_tensor *build_gather_nd(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- writing ---- */
 
-/* Multiplies each block of x by all sources that are written to it. The factors are an array (n, blocks, rest...), which has 1 where a
- * source is written to another block; their product over n multiplies x. */
+/* Multiplies each block of x by all sources whose index is this block. The factors are an array (n, blocks, rest...) with the source at its
+ * own block and 1 at the other blocks; x is multiplied by the product over n. */
 static weft_tensor *multiply_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
     enum { MOST = 1 << 24 };
@@ -190,7 +191,7 @@ static weft_tensor *multiply_blocks(
     return weft_mul(x, weft_prod_axes(factors, (const int64_t[]){0, WEFT_END}, false));
 }
 
-/* x (blocks, rest...), index (n), source (n, rest...). */
+/* Writes, adds or reduces the source (n, rest...) to the blocks of x (blocks, rest...) that the index (n) names. */
 static weft_tensor *write_blocks(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *index, weft_tensor *source) {
     static const char *const kinds[] = {"none", "add", "mul", "max", "min", NULL};
@@ -204,7 +205,7 @@ static weft_tensor *write_blocks(
     }
 }
 
-/* Flattens the index, and as many axes of the source, and gives the result the shape of x. */
+/* Flattens the index, and as many axes of the source, writes, and reshapes the result to the shape of x. */
 static weft_tensor *write_places(
     wi_onnx_import *n, wi_onnx_node *node, const places *p, weft_tensor *source, const weft_tensor *x) {
     int64_t dims[WEFT_MAX_RANK];
@@ -227,7 +228,7 @@ static weft_tensor *build_scatter_nd(wi_onnx_import *n, wi_onnx_node *node) {
     return places_of_tuples(&p, n, node, x, 0) ? write_places(n, node, &p, source, x) : NULL;
 }
 
-/* index (of the shape of source) says the place along one axis. */
+/* Writes each element of the source to the index along one axis that the element of `index` at the same position names. */
 static weft_tensor *write_along(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis,
     weft_tensor *index, weft_tensor *source) {
     places p = {0};
@@ -250,7 +251,7 @@ static weft_tensor *build_scatter_elements(wi_onnx_import *n, wi_onnx_node *node
     return axis >= 0 ? write_along(n, node, x, axis, wi_onnx_get(n, node, 1), source) : NULL;
 }
 
-/* Writes to a cache from a place on that each element of the batch says. */
+/* Writes new rows to a cache, beginning at an index that is given for each element of the batch. */
 static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const source = wi_onnx_get(n, node, 1);
     weft_tensor *first = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;

@@ -1,4 +1,4 @@
-/* The inputs of a network: their shapes, whose open dimensions get sizes, and values that the caller gives. */
+/* The inputs of a network: chooses the sizes of their open dimensions, and uses the values that the caller gives. */
 #include "graph/dtype.h"
 #include "onnx/onnx_node.h"
 #include <stdio.h>
@@ -9,7 +9,7 @@ enum { LABEL = 300, SYMBOL = 63 };
 
 /* An open dimension. */
 typedef struct open_dim {
-    const char *name; /* NULL: it has none */
+    const char *name; /* NULL: the dimension has no name */
     const wi_onnx_value *input;
     size_t axis;
     int64_t size; /* 0: not decided */
@@ -60,14 +60,15 @@ static weft_status collect(open_dims *dims, wi_onnx_import *n) {
     return WEFT_OK;
 }
 
-/* Is the name of a size that of the dimension: "batch_size", or "image:2"? */
+/* Does the name in the caller's options mean this dimension? It may be the dimension's name, such as "batch_size", or an input and an axis,
+ * such as "image:2". */
 static bool is_meant(const open_dim *dim, const char *name) {
     char label[LABEL];
     snprintf(label, sizeof label, "%.*s:%zu", LABEL - 30, dim->input->name, dim->axis);
     return strcmp(label, name) == 0 || (dim->name && strcmp(dim->name, name) == 0);
 }
 
-/* A dimension that the file fixes may be listed with the size that it has. */
+/* If the caller lists a dimension that the file fixes, the size must be the same. */
 static weft_status check_fixed(const wi_onnx_import *n, const weft_onnx_size *size) {
     char label[LABEL];
     for (size_t i = 0; i < n->input_count; i++) {

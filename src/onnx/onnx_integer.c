@@ -1,4 +1,4 @@
-/* Ops of ONNX on whole numbers, which are exact: division, powers, and ops on bits. */
+/* Ops of ONNX on integers, computed exactly: division, powers, and ops on bits. */
 #include "onnx/onnx_build.h"
 #include "onnx/onnx_types.h"
 #include <math.h>
@@ -7,20 +7,21 @@ static bool is_whole(const weft_tensor *x) {
     return weft_tensor_dtype(x) == WEFT_I32;
 }
 
-/* The remainder with the sign of a: of floats as C's fmod. */
+/* The remainder with the sign of a, as C's fmod for floats. */
 static weft_tensor *truncated_remainder(weft_tensor *a, weft_tensor *b) {
     weft_tensor *const magnitude = weft_remainder(weft_abs(a), weft_abs(b));
     return weft_where(weft_less_number(a, 0), weft_neg(magnitude), magnitude);
 }
 
-/* a / b, rounded to a whole number of magnitude below 2^31. */
+/* a / b in f32, rounded to an integer and limited to the range of i32. */
 static weft_tensor *near_quotient(weft_tensor *a, weft_tensor *b) {
     const double most = 2147483520; /* the largest f32 in i32 */
     weft_tensor *const q = weft_round(weft_div(weft_cast(a, WEFT_F32), weft_cast(b, WEFT_F32)));
     return weft_cast(weft_clamp(q, -most, most), WEFT_I32);
 }
 
-/* Rounds toward 0. Without the remainder b divides a; f32 gives this quotient to 22 bits, and what is missing is another one. */
+/* Integer division that rounds toward 0. After the remainder is subtracted, b divides a. A quotient in f32 is exact only to 22 bits, so a
+ * second division computes the missing part from the rest. */
 static weft_tensor *divide_whole(weft_tensor *a, weft_tensor *b) {
     weft_tensor *const multiple = weft_sub(a, truncated_remainder(a, b));
     weft_tensor *const q = near_quotient(multiple, b);
@@ -31,14 +32,14 @@ static weft_tensor *divide(weft_tensor *a, weft_tensor *b) {
     return is_whole(a) ? divide_whole(a, b) : weft_div(a, b);
 }
 
-/* With the sign of the divisor, as in Python; with fmod, which floats need, that of the first input. */
+/* The remainder has the sign of the divisor, as in Python, or with the attribute fmod, which floats need, the sign of the dividend. */
 static weft_tensor *build_mod(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const a = wi_onnx_get(n, node, 0), *const b = wi_onnx_get(n, node, 1);
     if (!a || !b) return NULL;
     return wi_onnx_whole(node, "fmod", 0) ? truncated_remainder(a, b) : weft_remainder(a, b);
 }
 
-/* base^exponent, which wraps around, for exponents from 0 to 2^bits - 1: the product of base^(2^k) for each bit k of the exponent. */
+/* base^exponent modulo 2^32, for exponents from 0 to 2^bits - 1: the product of base^(2^k) over the set bits k of the exponent. */
 static weft_tensor *power(weft_tensor *base, weft_tensor *exponent, int bits) {
     weft_tensor *result = weft_number(base, 1), *factor = base;
     for (int k = 0; k < bits; k++) {
@@ -51,7 +52,7 @@ static weft_tensor *power(weft_tensor *base, weft_tensor *exponent, int bits) {
     return result;
 }
 
-/* An exponent that the host knows, as a whole number; -1: it is none. */
+/* The exponent if the host knows it and it is a single nonnegative integer, otherwise -1. */
 static int known_exponent(const wi_onnx_numbers *known) {
     const double e = known && known->count == 1 ? known->data[0] : -1;
     return e >= 0 && e < 0x1p30 && e == floor(e) ? (int)e : -1;
@@ -66,7 +67,7 @@ static weft_tensor *whole_power(wi_onnx_import *n, wi_onnx_node *node, weft_tens
     const int type = wi_onnx_get_type(n, node, 0);
     weft_tensor *const whole = weft_cast(exponent, WEFT_I32);
     if (known >= 0) return wi_onnx_wrap(power(x, whole, known > 1 ? ilogb(known) + 1 : 1), type);
-    /* 1 / x^n is 0 as a whole number, unless x is 1 or -1. */
+    /* As an integer, 1 / x^n is 0 unless x is 1 or -1. */
     weft_tensor *const is_fraction =
         weft_logical_and(weft_less_number(whole, 0), weft_not_equal_number(weft_abs(x), 1));
     return wi_onnx_wrap(weft_where(is_fraction, weft_number(x, 0), power(x, weft_abs(whole), 31)), type);
@@ -84,7 +85,7 @@ static weft_tensor *build_pow(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- bits ---- */
 
-/* Whole numbers of 32 bits or more are here only if they fit into i32, so that results that need more bits would be wrong. */
+/* Shifts bits. Weft stores integers of 32 and 64 bits in i32, so the results of shifts that need more bits would be wrong. */
 static weft_tensor *build_shift(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const y = wi_onnx_get(n, node, 1);
     if (!x || !y) return NULL;
@@ -101,13 +102,13 @@ static weft_tensor *build_shift(wi_onnx_import *n, wi_onnx_node *node) {
         weft_where(is_most, weft_number(x, 0), weft_mul(x, factor)), wi_onnx_get_type(n, node, 0));
 }
 
-/* x without the sign's bit; *sign: is it set? */
+/* x with the sign bit cleared; *sign: was the sign bit set? */
 static weft_tensor *without_sign(weft_tensor *x, weft_tensor **sign) {
     *sign = weft_less_number(x, 0);
     return weft_where(*sign, weft_add_number(x, (double)INT32_MIN), x);
 }
 
-/* Bits from the highest to the lowest: each that is set is taken away from both. */
+/* a and b, bit by bit from the highest to the lowest; each bit that is set is subtracted from its operand. */
 static weft_tensor *both_bits(weft_tensor *a, weft_tensor *b) {
     weft_tensor *sign_a, *sign_b, *const zero = weft_number(a, 0);
     a = without_sign(a, &sign_a);
@@ -125,7 +126,7 @@ static weft_tensor *both_bits(weft_tensor *a, weft_tensor *b) {
     return result;
 }
 
-/* a or b is a + b - (a and b); either a or b is a + b - 2 · (a and b). */
+/* Bitwise or: a + b - (a and b). Exclusive or: a + b - 2 · (a and b). */
 static weft_tensor *either_bits(weft_tensor *a, weft_tensor *b) {
     return weft_sub(weft_add(a, b), both_bits(a, b));
 }

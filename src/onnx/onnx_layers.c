@@ -1,7 +1,7 @@
 /* Products of ONNX. */
 #include "onnx/onnx_node.h"
 
-/* Vectors are matrices of one row or column; that axis goes away afterwards. */
+/* A vector is multiplied as a matrix with one row or column; the result does not have this axis. */
 static weft_tensor *build_matmul(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *a = wi_onnx_get(n, node, 0), *b = wi_onnx_get(n, node, 1);
     if (!a || !b) return NULL;
@@ -13,7 +13,7 @@ static weft_tensor *build_matmul(wi_onnx_import *n, wi_onnx_node *node) {
     return row ? weft_squeeze_axes(c, (const int64_t[]){column ? -1 : -2, WEFT_END}) : c;
 }
 
-/* alpha · A' · B' + beta · C */
+/* alpha · A' · B' + beta · C, where A' and B' are A and B, transposed if the node says so. */
 static weft_tensor *build_gemm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *a = wi_onnx_get(n, node, 0), *b = wi_onnx_get(n, node, 1);
     weft_tensor *c = wi_onnx_has(node, 2) ? wi_onnx_get(n, node, 2) : NULL;

@@ -1,4 +1,4 @@
-/* Losses of ONNX, and its steps of optimizers (domain ai.onnx.preview.training). */
+/* Losses of ONNX, and the steps of its optimizers (domain ai.onnx.preview.training). */
 #include "onnx/onnx_build.h"
 
 /* The losses, in the shape of the labels. */
@@ -45,7 +45,7 @@ static bool read_step(step *s, wi_onnx_import *n, wi_onnx_node *node, size_t mom
     return true;
 }
 
-/* kind 0: tensor i; 1: its gradient; from 2 on: its moments. */
+/* An input of the step. kind 0: tensor i; 1: its gradient; 2 and higher: its moments. */
 static weft_tensor *part(const step *s, size_t kind, size_t i) {
     return wi_onnx_get(s->network, s->node, 2 + kind * s->count + i);
 }
@@ -58,7 +58,7 @@ static double real_of(const step *s, const char *name, double otherwise) {
     return wi_onnx_real(s->node, name, otherwise);
 }
 
-/* The gradient with that of the penalty norm_coefficient · x² / 2. */
+/* The gradient of tensor i plus the gradient of the penalty norm_coefficient · x² / 2. */
 static weft_tensor *penalised(const step *s, size_t i) {
     weft_tensor *const x = part(s, 0, i), *const g = part(s, 1, i);
     return x && g ? weft_add(weft_mul_number(x, real_of(s, "norm_coefficient", 0)), g) : NULL;

@@ -32,7 +32,7 @@ static weft_tensor *build_fused_matmul(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_mul_number(product, wi_onnx_real(node, "alpha", 1));
 }
 
-/* The activation of an op that ends with one. */
+/* Applies the activation of a fused op, which its attributes name. */
 static weft_tensor *end_fused(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x) {
     static const struct {
         const char *name;
@@ -87,27 +87,27 @@ static weft_tensor *build_embed_norm(wi_onnx_import *n, wi_onnx_node *node) {
                        *const weight = wi_onnx_get(n, node, 5), *const bias = wi_onnx_get(n, node, 6),
                        *const places = wi_onnx_optional(n, node, 8);
     if (n->status != WEFT_OK) return NULL;
-    if (wi_onnx_gives(node, 1) || (segments && !segment_table) || weft_tensor_rank(words) != 2)
+    if (wi_onnx_has_output(node, 1) || (segments && !segment_table) || weft_tensor_rank(words) != 2)
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "the output mask_index is not supported");
     weft_tensor *sum = weft_add(weft_embedding_with(word_table, words),
         places ? weft_embedding_with(place_table, places)
                : weft_slice(place_table, 0, 0, weft_tensor_dimension(words, 1)));
     if (segments) sum = weft_add(sum, weft_embedding_with(segment_table, segments));
     weft_tensor *const y = wi_onnx_layer_norm(n, node, sum, weight, bias);
-    wi_onnx_set(n, node, 2, sum); /* where other norms give 1 / the deviation */
+    wi_onnx_set(n, node, 2, sum); /* in other norms this output is 1 / the standard deviation */
     return y;
 }
 
 /* ---- attention ---- */
 
-/* A mask of whole numbers (N, keys), 0 where a key counts less, as a number that is added to its scores. */
+/* Converts a mask of integers (N, keys), which has 0 for keys that are masked, to numbers that are added to the scores. */
 static weft_tensor *key_mask(wi_onnx_node *node, weft_tensor *mask) {
     weft_tensor *const hidden = weft_cast(weft_equal_number(mask, 0), WEFT_F32);
     return weft_mul_number(
         weft_unsqueeze(weft_unsqueeze(hidden, 1), 1), wi_onnx_real(node, "mask_filter_value", -10000));
 }
 
-/* Attends with q, k and v (N, L, heads · d), whose scores get a mask of keys and a bias. */
+/* Attention of q, k and v (N, L, heads · d), with a mask of keys and a bias that is added to the scores. */
 static weft_tensor *attend(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *const qkv[3], weft_tensor *keys, weft_tensor *bias) {
     const int64_t heads = wi_onnx_whole(node, "num_heads", 0);
@@ -128,7 +128,7 @@ static weft_tensor *attend(
     return wi_onnx_join_heads(wi_onnx_attend(&a, NULL, NULL));
 }
 
-/* One product gives q, k and v side by side. */
+/* A single matrix product computes q, k and v, which are side by side in its result. */
 static weft_tensor *build_attention(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
                        *const bias = wi_onnx_optional(n, node, 2), *const keys = wi_onnx_optional(n, node, 3),
@@ -136,7 +136,7 @@ static weft_tensor *build_attention(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *qkv[3];
     if (n->status != WEFT_OK) return NULL;
     const int64_t width = weft_tensor_dimension(weight, 1);
-    if (wi_onnx_has(node, 4) || wi_onnx_gives(node, 1) || wi_onnx_attribute(node, "qkv_hidden_sizes") ||
+    if (wi_onnx_has(node, 4) || wi_onnx_has_output(node, 1) || wi_onnx_attribute(node, "qkv_hidden_sizes") ||
         wi_onnx_whole(node, "do_rotary", 0) || weft_tensor_rank(weight) != 2 || width < 3 || width % 3)
         return wi_onnx_fail(
             n, node, WEFT_ERROR_UNSUPPORTED, "a past, qkv_hidden_sizes and do_rotary are not supported");
@@ -151,7 +151,7 @@ static weft_tensor *build_multi_head(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *qkv[3];
     int64_t begin = 0;
     if (!wi_onnx_has(node, 1) || !wi_onnx_has(node, 2) || wi_onnx_has(node, 6) || wi_onnx_has(node, 7) ||
-        wi_onnx_gives(node, 1) || wi_onnx_gives(node, 2))
+        wi_onnx_has_output(node, 1) || wi_onnx_has_output(node, 2))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "packed inputs and a past are not supported");
     for (size_t i = 0; i < 3; i++) {
         qkv[i] = wi_onnx_get(n, node, i);
@@ -163,7 +163,7 @@ static weft_tensor *build_multi_head(wi_onnx_import *n, wi_onnx_node *node) {
     return attend(n, node, qkv, keys, scores);
 }
 
-/* Positions of one number are those from it on, for all examples. */
+/* If the positions are a single number, it is the position of the first element of every example. */
 static weft_tensor *build_rotary(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *positions = wi_onnx_get(n, node, 1),
                        *const cosine = wi_onnx_get(n, node, 2), *const sine = wi_onnx_get(n, node, 3);

@@ -5,13 +5,13 @@
 #include "onnx/onnx_recurrent.h"
 #include <string.h>
 
-/* Input `index`, whose scale and zero point follow, as floats. */
+/* Input `index` converted to floats; the two inputs after it are its scale and zero point. */
 static weft_tensor *floats_of(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     weft_tensor *const q = wi_onnx_get(n, node, index);
     return q ? wi_onnx_dequantise(n, node, q, index + 1, index + 2, (wi_onnx_layout){0}) : NULL;
 }
 
-/* By the scale at `scale`, to the type of the input `like`. */
+/* Quantises y with the scale in input `scale` and the zero point in the next input, to the type of input `like`. */
 static weft_tensor *quantised(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *y, size_t scale, size_t like) {
     return y ? wi_onnx_quantise(
@@ -46,7 +46,7 @@ static weft_tensor *build_pool(wi_onnx_import *n, wi_onnx_node *node) {
         3, 0);
 }
 
-/* The scale and the zero point of the result come first. */
+/* The first two inputs are the scale and the zero point of the result. */
 static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *parts[64];
     const size_t count = node->n_input > 2 ? (node->n_input - 2) / 3 : 0;
@@ -63,7 +63,7 @@ static weft_tensor *plus_bias(wi_onnx_import *n, wi_onnx_node *node, weft_tensor
     return y && more ? weft_add(y, more) : n->status == WEFT_OK ? y : NULL;
 }
 
-/* B as floats; its scales may be those of columns. */
+/* Input B converted to floats; it may have a scale for each column. */
 static weft_tensor *columns_of(wi_onnx_import *n, wi_onnx_node *node, size_t scale, size_t zero) {
     weft_tensor *const b = wi_onnx_get(n, node, 1);
     return b ? wi_onnx_dequantise(n, node, b, scale, zero, (wi_onnx_layout){weft_tensor_rank(b) - 1, 0})
@@ -76,7 +76,7 @@ static weft_tensor *build_integer_matmul(wi_onnx_import *n, wi_onnx_node *node) 
     return a && b ? plus_bias(n, node, weft_matmul(a, b), 6) : NULL;
 }
 
-/* a as 8 bits store it, whose scale and zero point depend on its least and its largest element. */
+/* Rounds a to the values that it would have in 8 bits, with a scale and a zero point computed from its smallest and largest element. */
 static weft_tensor *as_stored(weft_tensor *a) {
     weft_tensor *const low = weft_minimum_number(weft_min_axes(a, NULL, false), 0), *const high =
                                                                                         weft_maximum_number(
@@ -96,13 +96,13 @@ static weft_tensor *build_dynamic_matmul(wi_onnx_import *n, wi_onnx_node *node) 
     return a && b ? plus_bias(n, node, weft_matmul(as_stored(a), b), 4) : NULL;
 }
 
-/* Scales or zero points (directions), or (directions, 4 · hidden), in a shape that broadcasts to (directions, n, 4 · hidden). */
+/* Reshapes scales or zero points, (directions) or (directions, 4 · hidden), so that they broadcast to (directions, n, 4 · hidden). */
 static weft_tensor *over_gates(weft_tensor *v) {
     v = weft_cast(weft_unsqueeze(v, 1), WEFT_F32);
     return weft_tensor_rank(v) == 2 ? weft_unsqueeze(v, 2) : v;
 }
 
-/* Weights (directions, n, 4 · hidden) of 8 bits as those that an LSTM has: (directions, 4 · hidden, n). */
+/* Converts weights of 8 bits, (directions, n, 4 · hidden), to floats in the shape of ONNX's LSTM, (directions, 4 · hidden, n). */
 static weft_tensor *gates_of(wi_onnx_import *n, wi_onnx_node *node, size_t index, size_t scale) {
     weft_tensor *const q = wi_onnx_get(n, node, index), *const by = wi_onnx_get(n, node, scale),
                        *const zero = wi_onnx_get(n, node, scale + 1);
@@ -110,7 +110,7 @@ static weft_tensor *gates_of(wi_onnx_import *n, wi_onnx_node *node, size_t index
     return weft_swap_axes(weft_mul(weft_sub(weft_cast(q, WEFT_F32), over_gates(zero)), over_gates(by)), 1, 2);
 }
 
-/* x has the values of 8 bits. The states keep all their bits, of which ONNX Runtime leaves 8 in each step. */
+/* x is rounded to 8 bits as ONNX Runtime does. ONNX Runtime also rounds the states to 8 bits in each step; here they stay in f32. */
 static weft_tensor *build_lstm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const w = gates_of(n, node, 1, 8),
                        *const r = gates_of(n, node, 2, 10);

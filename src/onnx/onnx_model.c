@@ -12,7 +12,7 @@ struct weft_onnx_model {
     const weft_allocator *allocator;
 };
 
-/* The line names the file, whatever part of the import it comes from. */
+/* Adds the name of the file to the error message, and returns the status. */
 static weft_status name_file(const weft_onnx_model *model, weft_status status) {
     static const char begin[] = "ONNX: ";
     char line[WI_ERROR_LINE];
@@ -31,7 +31,7 @@ static weft_status build(weft_onnx_model *model, weft_graph *graph, const weft_o
     return weft_scope_end(graph);
 }
 
-/* path NULL: the bytes are the file. */
+/* path NULL: the file is in memory, at `data`. */
 static weft_status load(weft_onnx_model **made, weft_graph *graph, const char *path, const void *data,
     size_t bytes, const weft_onnx_options *options) {
     const weft_allocator *const allocator = graph->context->allocator;

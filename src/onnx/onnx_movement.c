@@ -11,7 +11,7 @@ static bool count_elements(weft_graph *graph, int64_t *all, int rank, const int6
     return *all != INT64_MAX;
 }
 
-/* 0 in a shape is the dimension of x, and -1 is what the others leave of the elements. */
+/* In the new shape, 0 means the dimension of x, and -1 the dimension that follows from the number of elements. */
 static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const wi_onnx_list shape =
@@ -57,7 +57,7 @@ static weft_tensor *build_squeeze(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_squeeze_axes(x, axes.of);
 }
 
-/* Axes are those of the result. */
+/* The axes of the node are axes of the result. */
 static weft_tensor *build_unsqueeze(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const wi_onnx_list axes =
@@ -88,7 +88,7 @@ static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_permute_axes(x, rank, axes);
 }
 
-/* Broadcast in both directions: a dimension of 1 in the shape leaves that of x. */
+/* x and the shape broadcast to each other: if a dimension of the shape is 1, the result has the dimension of x. */
 static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const wi_onnx_list shape = wi_onnx_get_sizes(n, node, 1, "the shape");
@@ -113,7 +113,8 @@ static weft_tensor *build_tile(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- parts ---- */
 
-/* Weft has no tensors without elements: a part of x that has none along an axis is numbers of the host, none of them. */
+/* Sets an output without elements, because the part of x has size 0 along an axis. Weft has no empty tensors, so the output is an empty
+ * array of the host. */
 static weft_tensor *set_empty(
     wi_onnx_import *n, wi_onnx_node *node, size_t index, const weft_tensor *x, int axis) {
     wi_onnx_numbers *const none = wi_arena_take(&n->arena, sizeof *none + sizeof *none->data);
@@ -123,7 +124,8 @@ static weft_tensor *set_empty(
     for (int d = 0; d < none->rank; d++) {
         none->dims[d] = d == axis ? 0 : wi_onnx_fixed_size(x, d);
         if (d != axis && none->dims[d] == 0)
-            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a part without elements has an open size");
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                "an empty part of a tensor needs fixed sizes along its other axes");
     }
     wi_onnx_set_numbers(n, node, index, none);
     return NULL;
@@ -140,7 +142,8 @@ static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
     return axis >= 0 ? weft_concat(parts, count, axis) : NULL;
 }
 
-/* The sizes of parts. Without any, parts are equal, and the last one may be smaller. False: they do not fit. */
+/* Reads the sizes of the parts. If none are given, the parts are equal, except that the last one may be smaller. False: the sizes do not add
+ * up to the axis. */
 static bool read_parts(wi_onnx_list *sizes, wi_onnx_node *node, int64_t all, size_t count) {
     const int64_t part = (all + (int64_t)count - 1) / (int64_t)count;
     const int given = sizes->count;
@@ -171,9 +174,11 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
         return parts[0];
     }
     if (all == 0)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size has only equal parts");
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "an axis of open size can only be split into equal parts");
     if (!read_parts(&sizes, node, all, count))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not fit to axis %d", axis);
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "the sizes of its parts do not add up to axis %d", axis);
     int64_t begin = 0;
     for (size_t i = 0; i < count; begin += sizes.of[i++]) {
         if (sizes.of[i] == 0)
@@ -184,7 +189,7 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-/* Of one axis. A negative step turns it around first. An axis without elements is left as it is, and *empty says which. */
+/* Slices one axis. With a negative step, the axis is flipped first. If the slice is empty, returns x, and *empty is the axis. */
 static weft_tensor *slice_axis(
     weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step, int *empty) {
     const int64_t size = weft_tensor_dimension(x, axis);
@@ -200,10 +205,11 @@ static weft_tensor *slice_axis(
     return weft_slice_step(x, axis, size - 1 - start, size - 1 - end, -step);
 }
 
-/* Larger numbers than this say "to the end". */
+/* In starts and ends, larger numbers mean "to the end". */
 enum { LARGEST_SIZE = 1 << 29 };
 
-/* Of an axis, or with ends, whose size only plans know. Weft refuses in each plan what ONNX would cut off at the ends. */
+/* Slices an axis whose size, or with a start or end whose value, only plans know. ONNX clips a range that exceeds the axis; in Weft it is an
+ * error of the plan. */
 static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
     int64_t end, int64_t step) {
     const int64_t size = wi_onnx_symbol(n->graph, weft_tensor_dimension(x, axis));
@@ -214,7 +220,7 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     return weft_slice_step(x, axis, start, to_end ? WEFT_END : end, step);
 }
 
-/* Numbers are attributes up to version 9, inputs from 10 on. */
+/* Starts, ends and axes are attributes up to version 9, and inputs from version 10 on. */
 static weft_tensor *build_slice(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const bool old = wi_onnx_attribute(node, "starts") != NULL;

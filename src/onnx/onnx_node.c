@@ -9,7 +9,7 @@
 
 enum { LINE = 400 };
 
-/* Characters that a terminal may obey, and bytes that are no text, become question marks. */
+/* Replaces control characters, and bytes that are not valid UTF-8, by question marks. */
 static void make_printable(char *line) {
     size_t left = strlen(line), step;
     for (char *at = line; left > 0; at += step, left -= step) {
@@ -35,7 +35,7 @@ weft_status wi_onnx_error(weft_status status, const char *format, ...) {
     return wi_fail(status, "ONNX: %s", line);
 }
 
-/* Many files give nodes no names, but each result has one. */
+/* The name of the node, or, as many files have no names of nodes, of its first result. */
 static const char *name_of(wi_onnx_node *node) {
     if (node->name && node->name[0]) return node->name;
     return node->n_output > 0 ? node->output[0] : "";
@@ -57,7 +57,7 @@ weft_tensor *wi_onnx_fail(
 
 /* ---- attributes ---- */
 
-/* The specification's numbers of types of attributes. WRONG marks one that was asked for as another type. */
+/* The types of attributes, by their numbers in the specification. WRONG marks an attribute that was read as another type than it has. */
 enum { FLOAT_TYPE = 1, INT_TYPE = 2, STRING_TYPE = 3, INTS_TYPE = 7, WRONG = -1 };
 
 const WiOnnx__AttributeProto *wi_onnx_attribute(wi_onnx_node *node, const char *name) {
@@ -67,7 +67,7 @@ const WiOnnx__AttributeProto *wi_onnx_attribute(wi_onnx_node *node, const char *
     return NULL;
 }
 
-/* Files before version 3 do not say types. */
+/* The attribute, if it has the type. Files before version 3 do not have the types of attributes. */
 static const WiOnnx__AttributeProto *typed(wi_onnx_node *node, const char *name, int type) {
     WiOnnx__AttributeProto *attribute = NULL;
     for (size_t i = 0; i < node->n_attribute && !attribute; i++)

@@ -3,7 +3,7 @@
 #include "onnx/onnx_build.h"
 #include <string.h>
 
-/* Norms of a sum of com.microsoft have another default. */
+/* The default of the norms of sums in com.microsoft differs. */
 static float epsilon_of(wi_onnx_node *node) {
     const bool sums = strncmp(node->op_type, "Skip", 4) == 0 || strncmp(node->op_type, "Embed", 5) == 0;
     return (float)wi_onnx_real(node, "epsilon", sums ? 1e-12 : 1e-5);
@@ -14,7 +14,7 @@ static weft_tensor *affine(weft_tensor *x, weft_tensor *weight, weft_tensor *bia
     return bias ? weft_add(x, bias) : x;
 }
 
-/* (C) as (C, 1...), which broadcasts to the images x. */
+/* Reshapes values (C) to (C, 1...), which broadcasts to the images x. */
 static weft_tensor *per_channel(const weft_tensor *x, weft_tensor *values) {
     int64_t dims[WEFT_MAX_RANK] = {weft_tensor_dimension(values, 0)};
     const int rank = weft_tensor_rank(x) > 1 ? weft_tensor_rank(x) - 1 : 1;
@@ -27,7 +27,7 @@ static weft_tensor *centred(weft_tensor *x, weft_tensor *mean, weft_tensor *var,
     return weft_mul(weft_sub(x, mean), weft_rsqrt(weft_add_number(var, epsilon)));
 }
 
-/* The axes first .. rank - 1 without `left`, up to WEFT_END. */
+/* Writes the axes first .. rank - 1 except `left`, and WEFT_END behind them. */
 static const int64_t *axes_from(int64_t axes[WEFT_MAX_RANK + 1], int first, int rank, int left) {
     int count = 0;
     for (int d = first; d < rank; d++)
@@ -38,16 +38,16 @@ static const int64_t *axes_from(int64_t axes[WEFT_MAX_RANK + 1], int first, int 
 
 /* ---- batch and instance norms ---- */
 
-/* A mixture of the file's running statistic and the batch's, as an output. */
+/* Sets an output to the new running statistic: a weighted mean of the old one and the statistic of the batch. */
 static void set_running(
     wi_onnx_import *n, wi_onnx_node *node, size_t output, weft_tensor *old, weft_tensor *now) {
     const double momentum = wi_onnx_real(node, "momentum", 0.9);
-    if (wi_onnx_gives(node, output))
+    if (wi_onnx_has_output(node, output))
         wi_onnx_set(
             n, node, output, weft_add(weft_mul_number(old, momentum), weft_mul_number(now, 1 - momentum)));
 }
 
-/* The batch's statistics, which are outputs, too. The variance is not corrected. */
+/* Normalises by the statistics of the batch, and sets the new running statistics as outputs. The variance is the biased one. */
 static weft_tensor *train_batch_norm(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
     int64_t axes[WEFT_MAX_RANK + 1];
@@ -61,7 +61,7 @@ static weft_tensor *train_batch_norm(
 
 static bool is_read(const wi_onnx_import *n, wi_onnx_node *node, size_t output) {
     const wi_onnx_value *const value =
-        wi_onnx_gives(node, output) ? wi_onnx_find(n, node->output[output]) : NULL;
+        wi_onnx_has_output(node, output) ? wi_onnx_find(n, node->output[output]) : NULL;
     return value && value->is_used;
 }
 
@@ -70,18 +70,18 @@ static bool is_constant(const wi_onnx_import *n, wi_onnx_node *node, size_t inde
     return value && value->stored;
 }
 
-/* Does the node always compute with the batch's statistics? A network that was exported in training has nodes in training
- * with constants as running statistics, whose new values nothing reads. They are the layer of a framework, whose form
- * for training or inference the plan chooses, as that of dropout. Before version 14, a node with several outputs is one
- * in training. */
+/* Does the node use the statistics of the batch in every plan? Frameworks export a batch norm layer of a network in training
+ * as a node with training_mode, constant running statistics, and outputs for the new ones that nothing reads. For such a node
+ * the plan chooses the form for training or inference, as for dropout. Before version 14, a node with several outputs is in
+ * training. */
 static bool always_trains(const wi_onnx_import *n, wi_onnx_node *node) {
     const bool trains =
-        n->version < 14 ? wi_onnx_gives(node, 1) : wi_onnx_whole(node, "training_mode", 0) != 0;
+        n->version < 14 ? wi_onnx_has_output(node, 1) : wi_onnx_whole(node, "training_mode", 0) != 0;
     const bool is_layer = is_constant(n, node, 3) && is_constant(n, node, 4);
     return trains && (!is_layer || is_read(n, node, 1) || is_read(n, node, 2));
 }
 
-/* Running statistics of the file are states, which training moves; momentum is that of the old ones there. */
+/* The running statistics of the file become states, which training updates. ONNX's momentum is the weight of the old statistics. */
 static weft_tensor *build_batch_norm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
                        *const bias = wi_onnx_get(n, node, 2);
@@ -101,7 +101,7 @@ static weft_tensor *build_batch_norm(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_batch_norm_with(x, weight, bias, &running, epsilon_of(node));
 }
 
-/* Weft's norm takes 1 to 3 spatial axes of more than one element. */
+/* weft_instance_norm needs 1 to 3 spatial axes with more than one element. Other shapes are computed from elementwise ops. */
 static weft_tensor *build_instance_norm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
                        *const bias = wi_onnx_get(n, node, 2);
@@ -117,7 +117,7 @@ static weft_tensor *build_instance_norm(wi_onnx_import *n, wi_onnx_node *node) {
         per_channel(x, weight), per_channel(x, bias));
 }
 
-/* Version 18 has a weight for each group, later ones for each channel. */
+/* In version 18 there is a weight for each group, in later versions for each channel. */
 static weft_tensor *build_group_norm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *weight = wi_onnx_get(n, node, 1),
                        *bias = wi_onnx_get(n, node, 2);
@@ -136,7 +136,7 @@ static weft_tensor *build_group_norm(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- layer norms ---- */
 
-/* Has the tensor the shape of the axes of x from `axis` on? Others broadcast. */
+/* Has the tensor the shape of the axes of x from `axis` on? A tensor of another shape must broadcast to it. */
 static bool fits(const weft_tensor *x, int axis, const weft_tensor *tensor) {
     if (weft_tensor_rank(tensor) != weft_tensor_rank(x) - axis) return false;
     for (int d = axis; d < weft_tensor_rank(x); d++)
@@ -144,12 +144,12 @@ static bool fits(const weft_tensor *x, int axis, const weft_tensor *tensor) {
     return true;
 }
 
-/* The mean and 1 / the deviation, where the node gives them. */
+/* Sets the outputs for the mean and for 1 / the standard deviation, if the node has them. */
 static void set_statistics(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis) {
     int64_t axes[WEFT_MAX_RANK + 1];
     axes_from(axes, axis, weft_tensor_rank(x), -1);
-    if (wi_onnx_gives(node, 1)) wi_onnx_set(n, node, 1, weft_mean_axes(x, axes, true));
-    if (wi_onnx_gives(node, 2))
+    if (wi_onnx_has_output(node, 1)) wi_onnx_set(n, node, 1, weft_mean_axes(x, axes, true));
+    if (wi_onnx_has_output(node, 2))
         wi_onnx_set(n, node, 2,
             weft_rsqrt(weft_add_number(weft_var_with(x, 0, axes, true), (double)epsilon_of(node))));
 }
@@ -185,7 +185,8 @@ static weft_tensor *build_rms_norm(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- other norms ---- */
 
-/* Weft's sum begins size / 2 channels before the channel, ONNX's (size - 1) / 2: of an even size they mirror each other. */
+/* Weft's window begins size / 2 channels before the channel, and ONNX's (size - 1) / 2. If the size is even, the channels are therefore
+ * reversed before and after the op. */
 static weft_tensor *build_local_norm(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const int64_t size = wi_onnx_whole(node, "size", 1), channels[] = {1, WEFT_END};
@@ -196,7 +197,7 @@ static weft_tensor *build_local_norm(wi_onnx_import *n, wi_onnx_node *node) {
     return size % 2 == 0 ? weft_flip_axes(x, channels) : x;
 }
 
-/* Where the norm is 0, the result is 0. */
+/* x / norm, or 0 if the norm is 0. */
 static weft_tensor *build_lp_normalization(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const int64_t p = wi_onnx_whole(node, "p", 2);
@@ -227,7 +228,7 @@ static weft_tensor *hardmax(weft_tensor *x, int axis) {
     return size ? weft_move_axis(weft_one_hot(best, size, weft_tensor_dtype(x)), -1, axis) : NULL;
 }
 
-/* Up to version 12 over all axes from `axis` on, which is 1 where nothing is said; later over one, the last. */
+/* Up to version 12, the softmax is over all axes from `axis` on (default 1); later it is over one axis (default: the last). */
 static weft_tensor *build_softmax(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *(*const op)(weft_tensor *, int) = node->op_type[0] == 'L'   ? weft_log_softmax
                                                    : node->op_type[0] == 'H' ? hardmax

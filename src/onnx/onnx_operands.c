@@ -23,12 +23,13 @@ static wi_onnx_value *need_input(wi_onnx_import *n, wi_onnx_node *node, size_t i
     return value;
 }
 
-/* An error that happened now has a line; a value that has no tensor, such as an output that a node does not give, none. */
+/* If the tensor is NULL, records an error of the node. A failed call has already set the thread's message; for a value without a tensor,
+ * such as an output that a node does not set, a message is created. */
 static weft_tensor *check(wi_onnx_import *n, wi_onnx_node *node, size_t index, weft_tensor *tensor) {
     const weft_status status = weft_graph_status(n->graph);
     if (tensor) return tensor;
     if (status != WEFT_OK) return wi_onnx_fail(n, node, status, "%s", weft_last_error());
-    return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is no tensor here", node->input[index]);
+    return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor here", node->input[index]);
 }
 
 weft_tensor *wi_onnx_get(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
@@ -57,7 +58,7 @@ bool wi_onnx_describe(wi_onnx_import *n, wi_onnx_node *node, size_t index, wi_on
         description->rank = weft_tensor_rank(value->tensor);
         wi_onnx_dims(value->tensor, description->dims);
     } else if (!value->stored || wi_onnx_tensor_describe(description, value->stored) != WEFT_OK) {
-        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is no tensor here", value->name);
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor here", value->name);
     }
     if (value->type) description->type = value->type;
     return n->status == WEFT_OK;
@@ -128,7 +129,7 @@ void wi_onnx_set_numbers(
 
 /* ---- types ---- */
 
-/* The type that stands for what Weft computes. */
+/* The ONNX type that corresponds to the dtype of the value. */
 static int usual_type(const wi_onnx_value *value) {
     const weft_dtype dtype = value->tensor    ? weft_tensor_dtype(value->tensor)
                              : value->numbers ? value->numbers->dtype
@@ -146,7 +147,7 @@ void wi_onnx_set_type(wi_onnx_import *n, wi_onnx_node *node, size_t index, int t
     if (value) value->type = type;
 }
 
-/* A result whose type the op does not say has the type of the first input that Weft computes in the result's dtype. */
+/* A result for which the builder set no type has the type of the first input that has the same dtype in Weft. */
 void wi_onnx_infer_types(wi_onnx_import *n, wi_onnx_node *node) {
     const WiOnnx__AttributeProto *const constant = wi_onnx_attribute(node, "value");
     for (size_t k = 0; k < node->n_output; k++) {

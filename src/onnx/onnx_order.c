@@ -1,4 +1,4 @@
-/* The names of a network, and its nodes in an order in which each comes after those whose results it reads. */
+/* Registers the names of a network, and sorts its nodes so that each node comes after those whose results it reads. */
 #include "onnx/onnx_node.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static bool is_given(const wi_onnx_import *n, const char *name) {
     return false;
 }
 
-/* Older files list initializers among the inputs, too. An input whose value the caller gives is no initializer. */
+/* Registers the inputs. In older files initializers are also listed as inputs. If the caller gives the value of an input, its initializer is
+ * ignored. */
 static weft_status add_input_names(wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     n->inputs = wi_arena_take(&n->arena, (graph->n_input + 1) * sizeof *n->inputs);
     if (!n->inputs) return WEFT_ERROR_MEMORY;
@@ -107,11 +108,11 @@ static weft_status add_outputs(wi_onnx_import *n, const WiOnnx__GraphProto *grap
 
 /* ---- the order ---- */
 
-/* The numbers of the nodes that a node needs; those of inner graphs count for the node that has them. */
+/* For each node, the numbers of the nodes whose results it needs. The needs of a subgraph are needs of the node that has the subgraph. */
 typedef struct order {
     wi_onnx_import *n;
-    size_t *needs, need_count, need_capacity; /* one after the other, of all nodes */
-    size_t *first;                            /* of each node, and the end of the last */
+    size_t *needs, need_count, need_capacity; /* the needs of all nodes, one node after the other */
+    size_t *first; /* by node: where its needs begin; then the end of the last node's needs */
     bool failed;
 } order;
 
@@ -129,13 +130,13 @@ static void need(order *o, const char *name) {
 
 static void need_inputs(order *o, wi_onnx_node *node);
 
-/* Changes how many inner graphs around the present place have a value of this name. */
+/* Adds `by` to value->hidden of the value with this name, when the walk enters or leaves a subgraph that has a value of the same name. */
 static void hide(const wi_onnx_import *n, const char *name, int by) {
     wi_onnx_value *const value = name && name[0] ? wi_onnx_find(n, name) : NULL;
     if (value) value->hidden += by;
 }
 
-/* Names of the graph's own values stand for these, even if the main graph has them, too. */
+/* Inside of a subgraph, the names of the subgraph's values hide equal names of the main graph. */
 static void hide_names(const wi_onnx_import *n, const WiOnnx__GraphProto *graph, int by) {
     for (size_t i = 0; i < graph->n_input; i++) hide(n, graph->input[i]->name, by);
     for (size_t i = 0; i < graph->n_initializer; i++) hide(n, graph->initializer[i]->name, by);
@@ -158,8 +159,8 @@ static void need_inputs(order *o, wi_onnx_node *node) {
         if (node->attribute[i]->g) need_of_graph(o, node->attribute[i]->g);
 }
 
-/* Depth first, with a stack of its own, as a file may have a chain of any length. `next` of a node is the need that is
- * looked at next; a node whose needs are all placed is placed. */
+/* Depth-first search with an explicit stack, because a chain in a file may be longer than the recursion that a thread's stack
+ * allows. `next` of a node is its next need to visit. A node is placed in the order after all its needs. */
 static weft_status place_from(
     order *o, const WiOnnx__GraphProto *graph, size_t root, size_t *stack, size_t *next) {
     size_t depth = 0;
@@ -232,11 +233,11 @@ static bool is_same_op(wi_onnx_node *a, wi_onnx_node *b) {
 
 enum { MOST_MISSING = 64 };
 typedef struct missing_op {
-    wi_onnx_node *node; /* the first that has it */
+    wi_onnx_node *node; /* the first node with this operator */
     size_t count;
 } missing_op;
 
-/* All unsupported operators in one line. */
+/* Fails if operators are not supported; the message lists all of them. */
 weft_status wi_onnx_check_operators(const wi_onnx_import *n) {
     missing_op missing[MOST_MISSING];
     char line[LONGEST_LIST + 200] = "";

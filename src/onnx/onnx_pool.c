@@ -1,4 +1,4 @@
-/* Pooling of ONNX. Windows that Weft's pooling takes become one op; others pool an image that is padded before. */
+/* Pooling of ONNX. If Weft's pooling supports the windows, they become one op; otherwise the image is padded first. */
 #include "onnx/onnx_window.h"
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int64_t count_windows(const wi_onnx_window *w, int axis, int64_t n, bool 
     return ceils && (count - 1) * stride >= n + w->before[axis] ? count - 1 : count;
 }
 
-/* Pads so much at the end that windows which are counted by ceil_mode lie in the padded image. */
+/* Pads the image at the end, so that the additional windows of ceil_mode are inside of the padded image. */
 static weft_tensor *pad_image(weft_tensor *x, const wi_onnx_window *w, const int64_t *counts, double value) {
     int64_t before[5] = {0}, after[5] = {0};
     for (int d = 0; d < w->axes; d++) {
@@ -32,7 +32,7 @@ static weft_tensor *pad_image(weft_tensor *x, const wi_onnx_window *w, const int
     return weft_pad(x, before, after, WEFT_PAD_CONSTANT, value);
 }
 
-/* Counts of windows; 0: along an axis of open size, where the stride is 1, so that ceil_mode adds none. */
+/* Counts the windows along each axis. The count is 0 along an axis of open size, whose stride must be 1, so that ceil_mode adds no window. */
 static bool count_all(
     int64_t *counts, wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x, const wi_onnx_window *w) {
     for (int d = 0; d < w->axes; d++) {
@@ -47,7 +47,7 @@ static bool count_all(
     return true;
 }
 
-/* The attribute p, which is a real number in version 1 and a whole one later. */
+/* The attribute p, which is a float in version 1 and an integer in later versions. */
 static double power_of(wi_onnx_node *node) {
     const WiOnnx__AttributeProto *const p = wi_onnx_attribute(node, "p");
     return p && p->has_f ? wi_onnx_real(node, "p", 2) : (double)wi_onnx_whole(node, "p", 2);
@@ -64,7 +64,7 @@ static weft_pool_options pool_options(const wi_onnx_window *w, bool padded) {
     return options;
 }
 
-/* 1 / the number of elements that count in each window: those of the image, or with count_include_pad also those of the padding. */
+/* For each window, 1 / the number of its elements that are in the image, or with count_include_pad in the padded image. */
 static weft_tensor *shares(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x,
     const wi_onnx_window *w, const int64_t *counts) {
     const bool all = wi_onnx_whole(node, "count_include_pad", 0) != 0;
@@ -92,7 +92,7 @@ static weft_tensor *shares(wi_onnx_import *n, wi_onnx_node *node, const weft_ten
     return wi_onnx_array(n, &numbers);
 }
 
-/* Does Weft's pooling take this padding: the same on both sides, and at most half of the window? */
+/* Does Weft's pooling support this padding? It must be equal at both ends, and at most half of the window. */
 static bool is_even(const wi_onnx_window *w) {
     for (int d = 0; d < w->axes; d++)
         if (w->before[d] != w->after[d] || w->before[d] > wi_onnx_window_reach(w, d) / 2) return false;
@@ -130,8 +130,8 @@ static weft_tensor *pool(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, 
 
 /* ---- indices of maxima ---- */
 
-/* Fills row-major numbers of the shape of the windows with the position of each window's first element, which may lie in the padding, and
- * `taps` with what each element of the window adds to it. Strides of the image are row-major, or in storage order 1 column-major. */
+/* Computes the position in the image, as a single number, of each window's first element, which may be in the padding; and in `taps` the
+ * distance of each element of a window from the first one. Positions are row-major, or with storage_order 1 column-major. */
 static bool place_windows(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x,
     const wi_onnx_window *w, const int64_t *counts, bool columns, wi_onnx_numbers *first,
     wi_onnx_numbers *taps) {
@@ -156,7 +156,7 @@ static bool place_windows(wi_onnx_import *n, wi_onnx_node *node, const weft_tens
     return true;
 }
 
-/* Element `tap` of every window, as an image of the windows' shape. */
+/* An image that has, for each window, the window's element number `tap`. */
 static weft_tensor *take_tap(
     weft_tensor *image, const wi_onnx_window *w, const int64_t *counts, int64_t tap) {
     for (int d = w->axes - 1; d >= 0; d--) {
@@ -168,7 +168,7 @@ static weft_tensor *take_tap(
     return image;
 }
 
-/* The number of each plane (example, channel), which may depend on the batch, as (N, C, 1...). */
+/* A tensor (N, C, 1...) that numbers the planes: example · C + channel. */
 static weft_tensor *number_planes(const weft_tensor *x) {
     int64_t dims[WEFT_MAX_RANK];
     wi_onnx_dims(x, dims);
@@ -178,7 +178,7 @@ static weft_tensor *number_planes(const weft_tensor *x) {
     return weft_reshape_shape(weft_cumsum_with(ones, 0, true, false), weft_tensor_rank(x), dims);
 }
 
-/* The position of each maximum in x as a list of all its elements. */
+/* For each window, the index of its maximum in the flattened x. */
 static weft_tensor *indices_of_maxima(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x) {
     weft_tensor *taps[MOST_TAPS];
     wi_onnx_window w;
@@ -206,7 +206,7 @@ static weft_tensor *build_max_pool(wi_onnx_import *n, wi_onnx_node *node) {
     if (node->n_output > 1 && node->output[1][0])
         wi_onnx_set(n, node, 1, indices_of_maxima(n, node, weft_cast(x, WEFT_F32)));
     if (n->status != WEFT_OK) return NULL;
-    /* Numbers of 8 bits are exact as floats. */
+    /* Integers of 8 bits are exact in f32. */
     return weft_cast(pool(n, node, weft_cast(x, WEFT_F32), POOL_MAX), weft_tensor_dtype(x));
 }
 
@@ -222,7 +222,8 @@ static weft_tensor *build_lp_pool(wi_onnx_import *n, wi_onnx_node *node) {
     return pool(n, node, wi_onnx_get(n, node, 0), POOL_LP);
 }
 
-/* Writes elements to the positions that MaxPool gave, in zeros of the size of the pooled image. An output_shape adds zeros behind it. */
+/* Writes elements to the indices that MaxPool returned, in an image of zeros with the size of MaxPool's input. If output_shape is larger,
+ * zeros are added at the ends. */
 static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const index = wi_onnx_get(n, node, 1);
     const wi_onnx_list wanted =
@@ -252,7 +253,7 @@ static weft_tensor *build_max_unpool(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- whole images ---- */
 
-/* Reduces the spatial axes, which stay with size 1. */
+/* Reduces the spatial axes, and keeps them with size 1. */
 static weft_tensor *reduce_image(
     weft_tensor *x, weft_tensor *(*reduce)(weft_tensor *x, const int64_t *axes, bool keep)) {
     int64_t axes[WEFT_MAX_RANK + 1] = {0};

@@ -6,7 +6,7 @@
 
 /* ---- scales and zero points ---- */
 
-/* Each number along the axis is repeated for the elements of its block; the last block may be smaller. */
+/* Repeats each number along the axis for the elements of its block; the last block may be smaller. */
 static weft_tensor *repeat_blocks(weft_tensor *s, const weft_tensor *x, wi_onnx_layout layout) {
     int64_t dims[WEFT_MAX_RANK];
     const int rank = weft_tensor_rank(x), axis = layout.axis;
@@ -39,7 +39,7 @@ weft_tensor *wi_onnx_spread(
     return weft_reshape_shape(s, rank, dims);
 }
 
-/* q - zero, which fits into i32, as q is narrower, or has no zero point. */
+/* q - zero. It fits into i32, because q has fewer bits, or because q has 32 bits and no zero point. */
 static weft_tensor *from_zero(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *q, size_t zero, wi_onnx_layout layout) {
     if (!q || !wi_onnx_has(node, zero)) return q;
@@ -54,8 +54,8 @@ weft_tensor *wi_onnx_dequantise(
     return x && s ? weft_mul(weft_cast(x, WEFT_F32), s) : NULL;
 }
 
-/* round(x) + zero within a type; NULL: there is no zero point. */
-static weft_tensor *settle(weft_tensor *x, weft_tensor *zero, const wi_onnx_type *type) {
+/* round(x) + zero, saturated to the range of the type. zero NULL: there is no zero point. */
+static weft_tensor *round_to_type(weft_tensor *x, weft_tensor *zero, const wi_onnx_type *type) {
     weft_tensor *y = weft_round(x);
     if (zero) y = weft_add(y, weft_cast(zero, WEFT_F32));
     return weft_cast(weft_clamp(y, wi_onnx_type_low(type), wi_onnx_type_high(type)), WEFT_I32);
@@ -73,7 +73,7 @@ weft_tensor *wi_onnx_quantise(wi_onnx_import *n, wi_onnx_node *node, weft_tensor
     if (!type || type->bits > 16 || (type->dtype == WEFT_F32 && type->mantissa == 0))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it does not quantise to this type");
     weft_tensor *const y = weft_div(weft_cast(x, WEFT_F32), s);
-    if (type->dtype == WEFT_I32) return settle(y, z, type);
+    if (type->dtype == WEFT_I32) return round_to_type(y, z, type);
     return wi_onnx_cast(n, node, y, type->number, wi_onnx_whole(node, "saturate", 1) != 0);
 }
 
@@ -99,7 +99,7 @@ static weft_tensor *build_dequantise(wi_onnx_import *n, wi_onnx_node *node) {
     return q ? wi_onnx_dequantise(n, node, q, 1, 2, layout_of(node, q)) : NULL;
 }
 
-/* Scale and zero point for u8 from the least and the greatest number, between which 0 must lie. */
+/* DynamicQuantizeLinear: computes the scale and the zero point for u8 from the smallest and the largest number of x and 0. */
 static weft_tensor *build_dynamic(wi_onnx_import *n, wi_onnx_node *node) {
     enum { STEPS = 255 };
     weft_tensor *const x = wi_onnx_get(n, node, 0);
@@ -114,12 +114,12 @@ static weft_tensor *build_dynamic(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_set(n, node, 2, weft_cast(zero, WEFT_I32));
     wi_onnx_set_type(n, node, 0, WI_ONNX_UINT8);
     wi_onnx_set_type(n, node, 2, WI_ONNX_UINT8);
-    return settle(weft_div(x, scale), zero, wi_onnx_type_of(WI_ONNX_UINT8));
+    return round_to_type(weft_div(x, scale), zero, wi_onnx_type_of(WI_ONNX_UINT8));
 }
 
 /* ---- products of whole numbers ---- */
 
-/* A product of a node: a sum of `depth` products of elements. */
+/* The matrix product or convolution of a node. Each element of its result is a sum of `depth` products of elements. */
 typedef struct product {
     wi_onnx_import *network;
     wi_onnx_node *node;
@@ -127,7 +127,8 @@ typedef struct product {
     double depth;
 } product;
 
-/* Of elements up to the magnitudes most_a and most_b. */
+/* Multiplies exactly, in i32. most_a and most_b are bounds of the magnitudes of elements. If sums in f32 would round, one factor is split
+ * into two numbers of fewer bits. */
 static weft_tensor *multiply(const product *p, weft_tensor *a, weft_tensor *b, double most_a, double most_b) {
     enum { DIGIT = 16 };
     if (most_a * most_b * p->depth <= 0x1p24) {
@@ -147,7 +148,7 @@ static weft_tensor *multiply(const product *p, weft_tensor *a, weft_tensor *b, d
     return upper && lower ? weft_add(weft_mul_number(upper, DIGIT), lower) : NULL;
 }
 
-/* The product of inputs a and b less their zero points, in i32. */
+/* The product of inputs a and b after their zero points are subtracted, in i32. */
 static weft_tensor *whole_product(
     wi_onnx_import *n, wi_onnx_node *node, size_t a, size_t zero_a, size_t b, size_t zero_b, bool is_conv) {
     enum { MOST = 255 };
@@ -182,7 +183,8 @@ static weft_tensor *build_whole_conv(wi_onnx_import *n, wi_onnx_node *node) {
     return whole_product(n, node, 0, 2, 1, 3, true);
 }
 
-/* Inputs: a, its scale and zero point; b, and its; the result's. A bias is added to the sum. */
+/* The inputs are a, its scale, its zero point; the same three for b; the scale and the zero point of the result; and maybe a bias, which is
+ * added to the sum. */
 static weft_tensor *build_quantised_product(wi_onnx_import *n, wi_onnx_node *node) {
     enum { A, SCALE_A, ZERO_A, B, SCALE_B, ZERO_B, SCALE, ZERO, BIAS };
     const bool is_conv = strcmp(node->op_type, "QLinearConv") == 0;
@@ -206,7 +208,7 @@ static weft_tensor *build_quantised_product(wi_onnx_import *n, wi_onnx_node *nod
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it does not quantise to this type");
     wi_onnx_set_type(n, node, 0, type);
     weft_tensor *const factor = weft_div(weft_mul(scale_a, scale_b), scale);
-    return settle(weft_mul(weft_cast(sum, WEFT_F32), factor), zero, to);
+    return round_to_type(weft_mul(weft_cast(sum, WEFT_F32), factor), zero, to);
 }
 
 const wi_onnx_op wi_onnx_quantised_ops[] = {{"QuantizeLinear", .build = build_quantise},

@@ -1,20 +1,20 @@
-/* LSTM, GRU and RNN of ONNX. Gates have another order there: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). What Weft's scans
- * do not have is built step by step (onnx_unrolled.c). */
+/* LSTM, GRU and RNN of ONNX. The order of gates differs: LSTM i, o, f, c in ONNX and i, f, g, o in Weft; GRU z, r, h in ONNX and r, z, n in
+ * Weft. Nodes that Weft's scans do not support are built step by step (onnx_unrolled.c). */
 #include "onnx/onnx_recurrent.h"
 #include <math.h>
 #include <string.h>
 
-/* Which block of the file's weights comes at each place here. */
+/* For each gate of Weft, the number of the gate in ONNX. */
 static const int order_of_lstm[] = {0, 2, 3, 1}, order_of_gru[] = {1, 0, 2}, order_of_rnn[] = {0};
 
-/* Direction d of (directions, ...). */
+/* The part of a tensor (directions, ...) that belongs to one direction. */
 static weft_tensor *direction_of(weft_tensor *all, int direction) {
     return all ? weft_squeeze_axes(
                      weft_slice(all, 0, direction, direction + 1), (const int64_t[]){0, WEFT_END})
                : NULL;
 }
 
-/* Blocks first .. first + gates of (directions, blocks · hidden, ...) in an order. */
+/* Selects the blocks first .. first + gates - 1 of one direction of (directions, blocks · hidden, ...), in the given order. */
 static weft_tensor *gates_of(
     weft_tensor *all, const wi_onnx_scan *s, const int *order, int direction, int first) {
     weft_tensor *parts[4], *const own = direction_of(all, direction);
@@ -25,7 +25,7 @@ static weft_tensor *gates_of(
     return s->gates > 1 ? weft_concat(parts, (size_t)s->gates, 0) : parts[0];
 }
 
-/* Has the direction the activations that Weft's scans have? */
+/* Are the activations of the direction those of Weft's scans? */
 static bool has_usual_activations(const wi_onnx_scan *s, int direction) {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     const wi_onnx_activation *const own = s->activations[direction];
@@ -35,7 +35,7 @@ static bool has_usual_activations(const wi_onnx_scan *s, int direction) {
     return true;
 }
 
-/* Reads the functions of each direction; alphas and betas belong to those which have any, one after the other. */
+/* Reads the activations of each direction. The lists of alphas and betas have entries only for activations with such a parameter. */
 static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node) {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     const WiOnnx__AttributeProto *const names = wi_onnx_attribute(node, "activations"),
@@ -65,7 +65,7 @@ static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *n
     return true;
 }
 
-/* The weights s->w and s->r are given, and so is s->x. */
+/* Reads the node. The caller has set s->x, s->w and s->r. */
 static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node, char kind) {
     static const char *const ways[] = {"forward", "reverse", "bidirectional", NULL};
     const int way = wi_onnx_choice(node, "direction", ways);
@@ -106,7 +106,7 @@ static bool read_scan(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *node, ch
     return read_activations(s, n, node);
 }
 
-/* One direction by Weft's scan: y (T, N, H), or (N, T, H) with layout 1; h and c (N, H). */
+/* Computes one direction by Weft's scan: y (T, N, H), or (N, T, H) with layout 1; h and c (N, H). */
 static weft_recurrent scan_direction(const wi_onnx_scan *s, int direction) {
     const int *const order = s->gates == 4 ? order_of_lstm : s->gates == 3 ? order_of_gru : order_of_rnn;
     const weft_recurrent_weights weights = {.weight_ih = gates_of(s->w, s, order, direction, 0),

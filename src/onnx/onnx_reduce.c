@@ -23,7 +23,7 @@ static weft_tensor *minimum_of(weft_tensor *x, const int64_t *axes, bool keep) {
     return weft_tensor_dtype(x) == WEFT_BOOL ? weft_all_axes(x, axes, keep) : weft_min_axes(x, axes, keep);
 }
 
-/* Axes are an attribute, in later versions an input; none: all, or nothing is done. */
+/* The axes are an attribute, or in later versions an input. If there are none, all axes are reduced, or with noop_with_empty_axes none. */
 weft_tensor *wi_onnx_build_reduction(wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_op *op) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     wi_onnx_list axes =
@@ -36,7 +36,7 @@ weft_tensor *wi_onnx_build_reduction(wi_onnx_import *n, wi_onnx_node *node, cons
     return op->reduce(x, axes.count ? axes.of : NULL, wi_onnx_whole(node, "keepdims", 1) != 0);
 }
 
-/* The last of several extremes is the first one from behind. */
+/* ArgMax and ArgMin. The last of several equal extremes (select_last_index) is found as the first one of the flipped axis. */
 static weft_tensor *build_extreme(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *(*const op)(weft_tensor *, const int64_t *, bool) =
         strcmp(node->op_type, "ArgMax") == 0 ? weft_argmax_axes : weft_argmin_axes;
@@ -50,7 +50,7 @@ static weft_tensor *build_extreme(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_sub(last, op(weft_flip_axes(x, axes), axes, keep));
 }
 
-/* The attribute up to version 9, the second input from 10 on. sorted 0 leaves the order open: any is right. */
+/* k is an attribute up to version 9, and the second input from version 10 on. With sorted = 0 any order is allowed; Weft always sorts. */
 static weft_tensor *build_top_k(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
     const double k = wi_onnx_get_number(n, node, 1, (double)wi_onnx_whole(node, "k", 0));
@@ -66,7 +66,7 @@ static weft_tensor *build_top_k(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_topk(x, (int64_t)k, axis, largest);
 }
 
-/* Sums and products of all elements up to each along an axis. */
+/* CumSum and CumProd. */
 static weft_tensor *build_scan(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *(*const op)(weft_tensor *, int, bool, bool) =
         strcmp(node->op_type, "CumSum") == 0 ? weft_cumsum_with : weft_cumprod_with;

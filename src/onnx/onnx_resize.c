@@ -1,13 +1,16 @@
-/* Resize and Upsample of ONNX. Sizes change one axis after the other: nearest gathers elements, linear and cubic multiply by a matrix with a
- * row of weights for each element of the result. Where Weft's own resampling has the same positions, it is used instead. */
+/* Resize and Upsample of ONNX. If Weft's own resampling reads the same positions, it is used. Otherwise the axes are resized one after the
+ * other: `nearest` gathers elements; `linear` and `cubic` multiply by a matrix with a row of weights for each element of the result. */
 #include "onnx/onnx_build.h"
 #include <math.h>
 #include <string.h>
 
-enum { MOST_WEIGHTS = 1 << 23, MOST_ELEMENTS = 1 << 24 }; /* of a matrix, and of an axis */
+enum {
+    MOST_WEIGHTS = 1 << 23,
+    MOST_ELEMENTS = 1 << 24
+}; /* the most numbers of a matrix, elements of an axis */
 
 typedef enum method { NEAREST, LINEAR, CUBIC, UNKNOWN_METHOD } method;
-/* How positions of the result become positions of x. */
+/* How a position in the result is mapped to a position in x (coordinate_transformation_mode). */
 typedef enum place {
     HALF_PIXEL,
     HALF_PIXEL_SYMMETRIC,
@@ -20,7 +23,7 @@ typedef enum place {
 } place;
 typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, UNKNOWN_ROUNDING } rounding;
 
-/* to 0: the axis does not change, or has an open size. exact: scale is to / from. */
+/* The resizing of an axis. to: the new size; 0: the axis does not change, or its size is open. exact: scale is to / from. */
 typedef struct axis {
     int64_t from, to;
     int64_t open;             /* the new size of an axis of open size; 0: the factor says it */
@@ -40,7 +43,8 @@ typedef struct resizing {
 
 /* ---- attributes ---- */
 
-/* Versions before 11 know no transformation: factors of nearest that enlarge round down, and others are not defined. */
+/* Reads the modes. Before version 11 there is no coordinate transformation: `nearest` with factors above 1 rounds positions down, and the
+ * result with other factors is not defined. */
 static bool read_modes(resizing *r, wi_onnx_import *n, wi_onnx_node *node) {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL},
                              *const places[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
@@ -67,7 +71,7 @@ static bool read_modes(resizing *r, wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- sizes ---- */
 
-/* The sizes or factors of a node, by whatever version. Returns false without any error if there are none. */
+/* Reads the sizes or factors of a node of any version. False, without an error: the node has neither. */
 static bool read_numbers(
     wi_onnx_list *sizes, double *factors, int *count, wi_onnx_import *n, wi_onnx_node *node) {
     const bool old = strcmp(node->op_type, "Upsample") == 0 || n->version < 11;
@@ -106,7 +110,8 @@ static bool set_axis(axis *a, const weft_tensor *x, int d, double factor, int64_
     return size >= 1 && size <= MOST_ELEMENTS;
 }
 
-/* One factor for all axes that are resized, so that the image is not larger, or not smaller, than the sizes. */
+/* keep_aspect_ratio_policy: sets one factor for all resized axes, the largest with which no axis exceeds its size, or the smallest with which
+ * no axis is below its size. */
 static bool keep_ratio(resizing *r, const weft_tensor *x, const int *axes, int count, bool smallest) {
     double factor = r->axes[axes[0]].scale;
     for (int i = 0; i < count; i++) {
@@ -124,7 +129,7 @@ static bool keep_ratio(resizing *r, const weft_tensor *x, const int *axes, int c
     return true;
 }
 
-/* The region of tf_crop_and_resize: where it begins along each axis, then where it ends. */
+/* Reads the region of tf_crop_and_resize: the beginnings along all axes, then the ends. */
 static bool read_region(resizing *r, wi_onnx_import *n, wi_onnx_node *node, const int *axes, int count) {
     const wi_onnx_numbers *const region = wi_onnx_known(n, node, 1);
     if (!region || region->count != 2 * (size_t)count)
@@ -169,8 +174,8 @@ static bool read_axes(resizing *r, wi_onnx_import *n, wi_onnx_node *node, const 
 
 /* ---- weights ---- */
 
-/* The position in x of element `to` of the result. ONNX Runtime computes in f32 with factors that do not give
- * a whole size, and with regions: which element is the nearest one depends on it. */
+/* The position in x of element `to` of the result. ONNX Runtime computes in f32 if factors do not give an integer size, and with regions.
+ * This function does the same, because the rounding decides which element is the nearest. */
 static double position(const resizing *r, const axis *a, int64_t to) {
     const double o = (double)to, from = (double)a->from, size = a->exact ? (double)a->to : a->scale * from;
     const float factor = (float)a->scale, part = (float)(o + 0.5) / factor,
@@ -191,7 +196,7 @@ static double position(const resizing *r, const axis *a, int64_t to) {
     return centre;
 }
 
-/* The element of x that `nearest` takes. */
+/* The index of the element of x that `nearest` reads for element `to` of the result. */
 static int64_t nearest(const resizing *r, const axis *a, int64_t to) {
     const double at = position(r, a, to), below = floor(at), part = at - below;
     const bool up = r->rounding == PREFER_FLOOR  ? part > 0.5
@@ -208,7 +213,8 @@ static double weight(const resizing *r, double distance) {
     return t < 2 ? ((c * t - 5 * c) * t + 8 * c) * t - 4 * c : 0;
 }
 
-/* Adds the weights of element `to` to the column of a matrix (from, to). Elements beyond the ends are those at the ends, or are left out. */
+/* Adds the weights of element `to` to its column of a matrix (from, to). A weight of an element outside of x is added to the element at the
+ * end, or with exclude_outside left out. */
 static void fill_weights(double *column, const resizing *r, const axis *a, int64_t to) {
     const double at = position(r, a, to), narrow = r->antialias && a->scale < 1 ? a->scale : 1;
     const double reach = (r->method == LINEAR ? 1 : 2) / narrow;
@@ -252,7 +258,7 @@ static weft_tensor *multiply_axis(
     return vector ? weft_squeeze_axes(y, (const int64_t[]){0, WEFT_END}) : weft_move_axis(y, -1, d);
 }
 
-/* Repeats each element of an axis of open size, if this is what `nearest` does. */
+/* Resizes an axis of open size by repeating each element, if `nearest` with this factor does exactly this. */
 static weft_tensor *repeat_axis(const resizing *r, weft_tensor *x, int d) {
     int64_t dims[WEFT_MAX_RANK], repeats[WEFT_MAX_RANK];
     const bool centred = r->place <= PYTORCH_HALF_PIXEL && r->rounding <= PREFER_CEIL,
@@ -267,7 +273,7 @@ static weft_tensor *repeat_axis(const resizing *r, weft_tensor *x, int d) {
     return weft_reshape_shape(weft_tile(weft_unsqueeze(x, d + 1), r->rank + 1, repeats), r->rank, dims);
 }
 
-/* Has Weft's resampling the positions of the node, along all axes? */
+/* Does Weft's resampling read the same positions as the node along all axes? */
 static bool is_native(const resizing *r, const weft_tensor *x) {
     if (r->rank < 3 || r->rank > 5 || r->antialias || r->exclude || r->method == CUBIC ||
         weft_tensor_dtype(x) != WEFT_F32)
@@ -312,7 +318,7 @@ static weft_tensor *resample(const resizing *r, weft_tensor *x) {
     return weft_resample(x, &options);
 }
 
-/* Elements whose position lies outside of x along an axis get the number of extrapolation. */
+/* Sets the elements whose position is outside of x to extrapolation_value. */
 static weft_tensor *extrapolate(wi_onnx_import *n, wi_onnx_node *node, const resizing *r, weft_tensor *y) {
     const double value = wi_onnx_real(node, "extrapolation_value", 0);
     for (int d = 0; d < r->rank; d++) {

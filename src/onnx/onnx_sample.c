@@ -1,21 +1,22 @@
-/* Operators of ONNX that read images between their elements: GridSample, AffineGrid, RoiAlign, DeformConv. Each position becomes gathers of
- * the elements around it, which are added with weights. */
+/* Operators of ONNX that interpolate images: GridSample, AffineGrid, RoiAlign, DeformConv. For each position, the elements around it are
+ * gathered, multiplied by weights and added. */
 #include "onnx/onnx_window.h"
 #include <string.h>
 
 typedef enum outside { ZEROS, BORDER, REFLECTION } outside;
 
-/* x is (N, G, C, I) with the spatial axes as one; positions are (N, G, 1, P) for each spatial axis, in elements. */
+/* How an image is sampled. The image is (N, G, C, I), where I is all spatial axes merged. Positions along each spatial axis are (N, G, 1, P),
+ * counted in elements. */
 typedef struct sampler {
-    int axes, taps; /* taps: of an axis; 1 nearest, 2 linear, 4 cubic */
+    int axes, taps; /* taps: elements that are read along an axis; 1: nearest, 2: linear, 4: cubic */
     int64_t size[3];
     outside outside;
-    bool aligned; /* reflection is at the centres of the outermost elements, not at their borders */
+    bool aligned; /* positions are reflected at the centres of the outermost elements, not at their borders */
 } sampler;
 
 /* ---- positions ---- */
 
-/* Reflects numbers at both ends of low .. high as often as needed. */
+/* Reflects positions at both ends of low .. high until they are inside. */
 static weft_tensor *reflect(weft_tensor *p, double low, double high) {
     const double range = high - low;
     if (range == 0) return weft_full(weft_tensor_graph(p), WEFT_F32, low, 0, NULL);
@@ -23,7 +24,7 @@ static weft_tensor *reflect(weft_tensor *p, double low, double high) {
     return weft_add_number(weft_minimum(t, weft_number_sub(2 * range, t)), low);
 }
 
-/* Moves positions beyond the ends of an axis inside; those within stay as they are, bit by bit. */
+/* Moves positions outside of an axis inside, by clamping or reflection. The bits of positions inside do not change. */
 static weft_tensor *move_inside(const sampler *s, int d, weft_tensor *p) {
     const double low = s->aligned ? 0 : -0.5, high = (double)s->size[d] - 1 - low,
                  last = (double)s->size[d] - 1;
@@ -32,7 +33,7 @@ static weft_tensor *move_inside(const sampler *s, int d, weft_tensor *p) {
     return weft_where(beyond, s->outside == BORDER ? weft_clamp(p, 0, last) : reflect(p, low, high), p);
 }
 
-/* The weight of tap `tap` of an axis, where `t` is the distance to the element below, in 0..1. */
+/* The weight of tap number `tap` along an axis. t: the distance of the position from the next lower element, in 0..1. */
 static weft_tensor *tap_weight(const sampler *s, int tap, weft_tensor *t) {
     const double c = -0.75;
     if (s->taps == 1) return NULL;
@@ -47,7 +48,7 @@ static weft_tensor *tap_weight(const sampler *s, int tap, weft_tensor *t) {
     return weft_add_number(weft_mul(weft_mul(weft_add_number(weft_mul_number(t, c + 2), -(c + 3)), t), t), 1);
 }
 
-/* The whole-number index of a tap, always inside; *inside: true where it was, or NULL where that does not matter. */
+/* The index of a tap, as i32, moved inside the axis. *inside: was it inside before? NULL if elements outside do not count as 0. */
 static weft_tensor *tap_index(const sampler *s, int d, weft_tensor *at, weft_tensor **inside) {
     const double last = (double)s->size[d] - 1;
     *inside = s->outside == ZEROS
@@ -67,7 +68,7 @@ static weft_tensor *sample(const sampler *s, weft_tensor *x, weft_tensor *const 
     int64_t dims[4];
     int count = 1;
     for (int d = 0; d < s->axes; d++) {
-        /* A cubic window at the border has its own elements moved inside, not its position, as in PyTorch. */
+        /* As in PyTorch, cubic sampling at a border moves the index of each tap inside, and not the position. */
         const bool moves = s->taps < 4 || s->outside != BORDER;
         weft_tensor *const own = s->taps == 1 ? weft_round(p[d]) : p[d], *const at =
                                                                              moves ? move_inside(s, d, own)
@@ -95,7 +96,7 @@ static weft_tensor *sample(const sampler *s, weft_tensor *x, weft_tensor *const 
     return sum;
 }
 
-/* Reads the sizes of the spatial axes. False, with an error: they are not 2 or 3, or not fixed. */
+/* Reads the sizes of the spatial axes. False: there are not 2 or 3 of them, or a size is open; an error is recorded. */
 static bool read_sizes(sampler *s, wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x) {
     s->axes = weft_tensor_rank(x) - 2;
     bool fixed = s->axes >= 1 && s->axes <= 3;
@@ -109,7 +110,7 @@ static bool read_sizes(sampler *s, wi_onnx_import *n, wi_onnx_node *node, const 
     return fixed;
 }
 
-/* (N, C, spatial...) as (N, groups, C / groups, I). */
+/* Reshapes (N, C, spatial...) to (N, groups, C / groups, I). */
 static weft_tensor *flat_image(weft_tensor *x, int64_t groups) {
     weft_tensor *const flat = weft_flatten_axes(x, 2, -1);
     const int64_t dims[] = {weft_tensor_dimension(flat, 0), groups, weft_tensor_dimension(flat, 1) / groups,
@@ -151,7 +152,7 @@ static weft_tensor *build_grid_sample(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_reshape_shape(sample(&s, flat_image(x, 1), p), rank, dims);
 }
 
-/* theta (N, 2, 3) or (N, 3, 4) times the positions of an image of a size. */
+/* Multiplies theta, (N, 2, 3) or (N, 3, 4), by the positions of all elements of an image of the given size. */
 static weft_tensor *build_affine_grid(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const theta = wi_onnx_get(n, node, 0);
     const wi_onnx_list size = wi_onnx_get_sizes(n, node, 1, "the size");
@@ -190,7 +191,8 @@ typedef struct region_axis {
     weft_tensor *low, *high, *part, *inside; /* (R, samples): indices, the part of `high`, and 0 outside */
 } region_axis;
 
-/* The samples of the regions along an axis: `count` for each of the `bins`. rois (R, 4); begin: the column of the regions' begin. */
+/* Computes the positions of samples along an axis of each region: `count` samples in each of the `bins`. rois: (R, 4); begin: the column of
+ * rois with the beginning of the region along this axis. */
 static region_axis sample_regions(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *rois, int begin,
     int64_t size, int64_t bins, int64_t count) {
     const bool half =
@@ -214,7 +216,7 @@ static region_axis sample_regions(wi_onnx_import *n, wi_onnx_node *node, weft_te
             WEFT_F32)};
 }
 
-/* One of the four elements around each sample, times its weight: (R, rows, columns, C). */
+/* One of the four elements around each sample, multiplied by its weight: (R, rows, columns, C). */
 static weft_tensor *corner(weft_tensor *table, weft_tensor *image, const region_axis *y, const region_axis *x,
     int which, int64_t width) {
     weft_tensor *const row = weft_add(image, which & 2 ? y->high : y->low);
@@ -226,7 +228,7 @@ static weft_tensor *corner(weft_tensor *table, weft_tensor *image, const region_
     return weft_mul(weft_index_select(table, 0, at), weft_unsqueeze(weight, 3));
 }
 
-/* Max takes the largest weighted corner, as ONNX does, and not the largest sample. */
+/* As in ONNX, mode max returns the largest of the weighted corners, not the largest interpolated sample. */
 static weft_tensor *build_roi_align(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const rois = wi_onnx_get(n, node, 1),
                        *const image = wi_onnx_get(n, node, 2);
@@ -246,7 +248,7 @@ static weft_tensor *build_roi_align(wi_onnx_import *n, wi_onnx_node *node) {
     const region_axis across = sample_regions(n, node, rois, 0, s.size[1], columns, count),
                       down = sample_regions(n, node, rois, 1, s.size[0], rows, count);
     if (n->status != WEFT_OK) return NULL;
-    /* (N, C, H, W) as rows (N·H·W, C). */
+    /* The pixels as rows (N·H·W, C) of a table. */
     weft_tensor *const table = weft_flatten_axes(weft_channels_last(x), 0, 2);
     weft_tensor *const first = weft_mul_number(weft_unsqueeze(image, 1), (double)s.size[0]);
     weft_tensor *all = NULL;
@@ -264,7 +266,7 @@ static weft_tensor *build_roi_align(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- deformable convolution ---- */
 
-/* The positions of all elements of all windows along an axis: (1, 1, 1, elements of the window · windows). */
+/* The positions along an axis of all elements of all windows: (1, 1, 1, elements of a window · windows). */
 static weft_tensor *window_positions(
     wi_onnx_import *n, wi_onnx_node *node, const wi_onnx_window *w, int axis, const int64_t *windows) {
     const int64_t dims[] = {1, 1, 1, w->size[0] * w->size[1] * windows[0] * windows[1]};
@@ -279,7 +281,8 @@ static weft_tensor *window_positions(
     return wi_onnx_array(n, &at);
 }
 
-/* A convolution whose windows' elements each have an offset from the image, and with a mask a factor: samples, then a product. */
+/* A convolution in which each element of each window is read at an additional offset, and multiplied by a mask if there is one: the elements
+ * are sampled, then multiplied by the weight as a matrix. */
 static weft_tensor *build_deform_conv(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0), *const weight = wi_onnx_get(n, node, 1),
                        *const offset = wi_onnx_get(n, node, 2), *const bias = wi_onnx_optional(n, node, 3),

@@ -19,7 +19,7 @@ static const wi_export_row *row_of(const wi_export *e, const weft_tensor *y) {
     return NULL;
 }
 
-/* The tensor that is written instead of y; NULL: none. */
+/* The tensor that is written to the file instead of `given`; NULL: it is written itself. */
 static weft_tensor *replacement(const weft_tensor *given, const wi_export_row *row) {
     weft_tensor *const y = (weft_tensor *)given;
     const wi_op *const op = y->op;
@@ -74,7 +74,7 @@ static weft_status list_node(wi_export *e, weft_tensor *x) {
     return WEFT_OK;
 }
 
-/* Visits what the tensor needs, and lists it afterwards. */
+/* Continues the depth-first search: visits the next input of the tensor on top of the stack, or, after the last input, lists the tensor. */
 static weft_status step(wi_export *e, stack *s) {
     visit *const top = &s->visits[s->count - 1];
     weft_tensor *const x = top->tensor;
@@ -108,14 +108,15 @@ static weft_status order_nodes(wi_export *e, weft_tensor *const *outputs) {
 
 /* ---- nodes ---- */
 
-/* The name in the file that the tensor comes from, or in the graph. */
+/* The name that the tensor has in the ONNX file from which it was loaded, otherwise its name in the graph, otherwise the third argument. */
 static const char *name_of(const wi_export *e, const weft_tensor *x, const char *otherwise) {
     const char *const name = wi_export_entry_of(e, x)->name ? wi_export_entry_of(e, x)->name : x->name;
     return name && *name ? name : otherwise;
 }
 
-/* Notes the names of the file that tensors come from. An input keeps its name if other values of the file are the same tensor. */
-static weft_status take_names(wi_export *e) {
+/* Records the names that tensors have in the ONNX file from which they were loaded. If several values of the file are one tensor and one of
+ * them is an input, the name of the input is used. */
+static weft_status note_names(wi_export *e) {
     const weft_onnx_model *const from = e->options.from;
     const wi_onnx_import *const import = from ? wi_onnx_import_of(from) : NULL;
     if (import && import->graph != e->graph)
@@ -142,7 +143,7 @@ static weft_status write_inputs(wi_export *e) {
     return WEFT_OK;
 }
 
-/* Outputs get their names before the values between nodes. */
+/* Reserves the name of an output. This is done before intermediate values are named, so that none of them gets the name first. */
 static weft_status name_output(wi_export *e, weft_tensor *x, size_t index) {
     const char *const *const names = e->options.output_names;
     char usual[32];
@@ -194,7 +195,7 @@ static void write_node(wi_export *e, weft_tensor *y) {
     if (made && name && made->maker && !made->name) made->name = wi_export_name(e, name);
 }
 
-/* An operation on what is missing would only repeat the message. */
+/* Does y read a value that ONNX cannot express? Then no further message is needed for y. */
 static bool reads_missing(const wi_export *e, const weft_tensor *y) {
     bool missing = false;
     for (int i = 0; i < y->input_count; i++)
@@ -218,7 +219,7 @@ static weft_status write_nodes(wi_export *e) {
 
 /* ---- outputs ---- */
 
-/* An output of the file is computed by a node. */
+/* Writes an output. It must be the result of a node with the output's name, so an Identity node is added if it is not. */
 static weft_status write_output(wi_export *e, wi_export_port *port) {
     wi_export_value *value = wi_export_of(e, (weft_tensor *)port->tensor);
     if (value && (!value->maker || value->needed)) value = wi_export_one(e, "Identity", value);
@@ -229,7 +230,7 @@ static weft_status write_output(wi_export *e, wi_export_port *port) {
     return WEFT_OK;
 }
 
-/* Marks what the outputs depend on, and names it: initializers as they are wanted, values of nodes by their ops. */
+/* Marks all values that the outputs depend on, and gives them names: initializers the wanted name, results of nodes the name of their op. */
 static weft_status mark_needed(wi_export *e) {
     for (size_t i = e->node_count; i-- > 0;) {
         wi_export_node *const node = e->nodes[i];
@@ -281,7 +282,7 @@ static weft_status save(wi_export *e, const char *path, weft_tensor *const *outp
     e->known = wi_key_map_new(&e->arena);
     if (!e->outputs || !e->known) return WEFT_ERROR_MEMORY;
     WI_TRY(order_nodes(e, outputs));
-    WI_TRY(take_names(e));
+    WI_TRY(note_names(e));
     WI_TRY(write_inputs(e));
     for (size_t i = 0; i < e->output_count; i++) WI_TRY(name_output(e, outputs[i], i));
     WI_TRY(write_nodes(e));

@@ -1,7 +1,7 @@
 /* Saving graphs as ONNX files. weft_onnx_save (onnx_save.c) walks through a graph and collects the values and nodes of the file in a wi_export.
  * Tables of rows say how each op of Weft is written in ONNX (onnx_save_elementwise.c, _movement.c, _layers.c, _images.c and _recurrent.c); their
- * functions create values and nodes (onnx_save_values.c). What no output depends on is left out in the end, so that these functions
- * may create more than is needed. onnx_save_file.c writes the file.
+ * functions create values and nodes (onnx_save_values.c). They may create more than is needed, because values and nodes that no output
+ * depends on are not written. onnx_save_file.c writes the file.
  *
  * Functions that return a value return NULL after an error and if an input is NULL; `status` is the first error. */
 #ifndef WI_ONNX_SAVE_H
@@ -11,7 +11,7 @@
 #include "ops/op_table.h"
 #include <weft/onnx.h>
 
-/* Numbers of types in ONNX. */
+/* The numbers of element types in ONNX. */
 enum { WI_ONNX_FLOAT = 1, WI_ONNX_INT32 = 6, WI_ONNX_INT64 = 7, WI_ONNX_BOOL = 9 };
 int wi_export_type(weft_dtype dtype);
 
@@ -32,7 +32,7 @@ struct wi_export_node {
     wi_text attributes; /* encoded */
 };
 
-/* Bytes of an initializer: a range of a variable, or zeros if it is NULL. */
+/* A range of an initializer's bytes: bytes of a variable, or zeros if `variable` is NULL. */
 typedef struct wi_export_part {
     weft_tensor *variable;
     size_t offset, bytes;
@@ -56,13 +56,13 @@ typedef struct wi_export_port {
     const char *name; /* of an output */
 } wi_export_port;
 
-/* What the file has for a tensor. */
+/* How a tensor is written to the file. */
 typedef struct wi_export_entry {
-    weft_tensor *to;        /* the tensor that is written in its place; NULL: itself */
+    weft_tensor *to;        /* the tensor that is written instead of it; NULL: it is written itself */
     wi_export_value *value; /* NULL: not computed yet */
     wi_export_value *
         first; /* the tensor with its last axis moved behind the first one, as ONNX has images; a recurrent op: its node */
-    const char *name; /* in the file that the tensor comes from; NULL: none */
+    const char *name; /* in the ONNX file from which the tensor was loaded; NULL: none */
     bool visited, is_missing;
 } wi_export_entry;
 
@@ -116,7 +116,7 @@ typedef struct wi_export_attribute {
     (wi_export_value *const[]){__VA_ARGS__},                                                                 \
         sizeof((wi_export_value *const[]){__VA_ARGS__}) / sizeof(wi_export_value *)
 
-/* An input that is not given; the last ones are left out instead. */
+/* Stands for an optional input that the node does not have. Such inputs at the end of the list are omitted instead. */
 extern wi_export_value wi_export_none;
 /* Adds a node, and returns its first output. Attributes NULL: none. */
 wi_export_value *wi_export_op(wi_export *e, const char *op, wi_export_value *const *inputs, size_t count,
@@ -126,14 +126,14 @@ wi_export_value *wi_export_one(wi_export *e, const char *op, wi_export_value *x)
 wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a, wi_export_value *b);
 /* Output `index` of the node that makes the value. */
 wi_export_value *wi_export_output(wi_export *e, wi_export_value *value, int index);
-/* A constant, which is copied; equal ones are written once. */
+/* A constant, whose data is copied. Equal constants are written once. */
 wi_export_value *wi_export_constant(
     wi_export *e, int type, int rank, const int64_t *dims, const void *data, size_t bytes);
 wi_export_value *wi_export_number(wi_export *e, weft_dtype dtype, double number); /* of rank 0 */
 wi_export_value *wi_export_ints(wi_export *e, const int64_t *list, int count);
 /* (count) equal f32 numbers */
 wi_export_value *wi_export_filled(wi_export *e, double number, int64_t count);
-/* An initializer of parts of variables. */
+/* An initializer whose bytes are ranges of variables. */
 wi_export_value *wi_export_stored_parts(wi_export *e, const char *name, int type, const wi_shape *shape,
     const wi_export_part *parts, size_t count);
 /* A dimension, as i64 (1); dimensions, as i64 (rank). */
@@ -148,7 +148,7 @@ bool wi_export_has_open(const wi_shape *shape);
 /* A name that no value has yet, as similar to `wanted` as possible. */
 const char *wi_export_name(wi_export *e, const char *wanted);
 void wi_export_fail(wi_export *e, weft_status status);
-/* The op of y with these options cannot be expressed, which is said once for each op; returns NULL. */
+/* Records that ONNX cannot express the op of y with its options, once for each op; returns NULL. */
 wi_export_value *wi_export_refuse(wi_export *e, const weft_tensor *y, const char *why);
 
 /* ---- tensors ---- */
@@ -161,13 +161,14 @@ wi_export_entry *wi_export_entry_of(const wi_export *e, const weft_tensor *x);
 
 /* ---- how ops are written ---- */
 
-/* Several rows may have one op: the first one applies that the opset has and that fits. */
+/* How an op of Weft is written. If an op has several rows, the first row is used whose op is in the opset and whose `fits` is true. */
 typedef struct wi_export_row {
     const wi_op *op;
-    const char *name; /* the op of ONNX; without `emit` and `rewrite`, it has the same inputs */
+    const char
+        *name; /* the op of ONNX; without `emit` and `rewrite`, its inputs are those of the op of Weft */
     const wi_export_attribute *with; /* attributes of the op of ONNX; NULL: none */
-    size_t axis;   /* WI_AXIS: its attribute "axis" is this field of the attributes of Weft */
-    int since;     /* the first opset that has it */
+    size_t axis;   /* WI_AXIS: the attribute "axis" is this field of the attributes of Weft */
+    int since;     /* the first opset that has the op of ONNX */
     bool is_image; /* `emit` returns what wi_export_first does, instead of what wi_export_of does */
     wi_export_value *(*emit)(wi_export *e, weft_tensor *y, const char *name);
     bool (*fits)(const wi_export *e, const weft_tensor *y); /* NULL: every node does */
@@ -178,10 +179,10 @@ extern const wi_export_row wi_export_elementwise_rows[], wi_export_movement_rows
     wi_export_image_rows[], wi_export_recurrent_rows[];            /* {0} ends a list */
 bool wi_export_is_float(const wi_export *e, const weft_tensor *y); /* is the first input a float? */
 
-/* The convolution y as an image of ONNX, and the product y, with a bias (NULL: none). */
+/* Write the convolution y, as an image of ONNX, and the matrix product y. bias NULL: none. */
 wi_export_value *wi_export_conv(wi_export *e, weft_tensor *y, weft_tensor *bias);
 wi_export_value *wi_export_gemm(wi_export *e, weft_tensor *y, weft_tensor *bias);
-/* y is a reshape: the output of a recurrent op that it is. NULL: it is none. */
+/* y is a reshape. The output of a recurrent node that has the value of y; NULL: y is not an output of one. */
 wi_export_value *wi_export_scan_part(wi_export *e, weft_tensor *y);
 
 /* ---- the file ---- */

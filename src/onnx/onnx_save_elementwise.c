@@ -45,7 +45,7 @@ static weft_tensor *isfinite_parts(weft_tensor *y) {
     return weft_equal(weft_sub(y->inputs[0], y->inputs[0]), weft_number(y->inputs[0], 0));
 }
 
-/* exp(x) - 1 loses digits near 0, where it is 2 t / (1 - t) with t = tanh(x / 2). */
+/* expm1 in ONNX. exp(x) - 1 loses digits near 0; there the equal expression 2 t / (1 - t) with t = tanh(x / 2) is used. */
 static weft_tensor *expm1_parts(weft_tensor *y) {
     weft_tensor *const x = y->inputs[0], *const one = weft_number(x, 1);
     weft_tensor *const t = weft_tanh(weft_mul_number(x, 0.5));
@@ -53,7 +53,7 @@ static weft_tensor *expm1_parts(weft_tensor *y) {
     return weft_where(weft_less(weft_abs(x), one), near, weft_sub(weft_exp(x), one));
 }
 
-/* log(u) loses digits near u = 1 + x = 1, where x log(u) / (u - 1) has them again (W. Kahan). */
+/* log1p in ONNX. With u = 1 + x rounded, log(u) is inexact near x = 0; x log(u) / (u - 1) corrects this (W. Kahan). */
 static weft_tensor *log1p_parts(weft_tensor *y) {
     weft_tensor *const x = y->inputs[0], *const one = weft_number(x, 1), *const u = weft_add(x, one);
     weft_tensor *const log = weft_log(u), *const quotient = weft_div(weft_mul(x, log), weft_sub(u, one));
@@ -80,7 +80,7 @@ static weft_tensor *is_negative(weft_tensor *x) {
     return weft_logical_or(weft_less(x, zero), weft_less(weft_reciprocal(x), zero));
 }
 
-/* The angle of |b| and |a|, mirrored as the signs say. 0 / 0 counts as 0, infinity / infinity as 1. */
+/* atan2 in ONNX: the angle of (|b|, |a|), reflected to the quadrant of the signs. 0 / 0 is replaced by 0, and infinity / infinity by 1. */
 static weft_tensor *atan2_parts(weft_tensor *y) {
     weft_tensor *const a = y->inputs[0], *const b = y->inputs[1], *const zero = weft_number(a, 0);
     weft_tensor *const far = weft_logical_and(weft_isinf(a), weft_isinf(b));
@@ -124,7 +124,7 @@ static bool adds_by_channel(const weft_tensor *a, const weft_tensor *b) {
     return b->shape.rank == 1 && a->shape.rank > 1 && b->shape.dims[0] == a->shape.dims[a->shape.rank - 1];
 }
 
-/* A bias of a product goes into its node, unless it is the f32 product of 16-bit floats. */
+/* If y adds a bias to a matrix product, writes both as one Gemm node, except for the f32 product of 16-bit floats. */
 static wi_export_value *emit_add(wi_export *e, weft_tensor *y, const char *name) {
     weft_tensor *const a = wi_export_resolve(e, y->inputs[0]), *const b = y->inputs[1];
     const bool is_gemm = a->op == &wi_op_matmul && a->shape.rank == 2 && a->inputs[0]->dtype == a->dtype;
@@ -152,7 +152,7 @@ static wi_export_value *reduce(wi_export *e, const char *name, weft_tensor *x, u
         WI_WITH(WI_WHOLE("keepdims", 1), WI_WHOLES(by_input ? NULL : "axes", list, count)));
 }
 
-/* A sum times 1 / the number of elements is a mean. Equal nodes are one node, so that the share is known by its address. */
+/* Writes a sum times 1 / the number of elements as a mean. Equal nodes are one node, so comparing pointers finds this factor. */
 static wi_export_value *emit_mul(wi_export *e, weft_tensor *y, const char *name) {
     weft_tensor *const a = wi_export_resolve(e, y->inputs[0]), *const b = wi_export_resolve(e, y->inputs[1]);
     if (a->op == &wi_op_sum && wi_dtype_is_float(a->dtype) &&
@@ -190,7 +190,7 @@ static wi_export_value *emit_extreme(wi_export *e, weft_tensor *y, const char *n
     return wi_export_cast(e, index, WI_ONNX_INT32);
 }
 
-/* The index over several axes is that over one axis that they are merged to. */
+/* argmax or argmin over several axes: the axes are merged into one first. */
 static weft_tensor *extreme_parts(weft_tensor *y) {
     weft_tensor *const x = y->inputs[0];
     const uint32_t axes = y->attributes->over.axes;
@@ -210,7 +210,7 @@ static weft_tensor *extreme_parts(weft_tensor *y) {
 
 /* ---- constants ---- */
 
-/* A size as a number of rank 0. */
+/* A dimension as a value of rank 0. */
 static wi_export_value *number_of(wi_export *e, int64_t dim, weft_dtype dtype) {
     return wi_export_cast(e, wi_export_one(e, "Squeeze", wi_export_size(e, dim)), wi_export_type(dtype));
 }
@@ -236,7 +236,7 @@ static wi_export_value *emit_elements(wi_export *e, weft_tensor *y, const char *
     return times(e, count, WEFT_BATCH, sign * a->batch_power, y->dtype);
 }
 
-/* What the program has set; what the host computes for each run is no constant. */
+/* Is the value of the scalar one that the program has set? A value that the host computes in each run is not constant. */
 static bool is_set(const wi_export *e, const weft_tensor *y) {
     (void)e;
     return !wi_scalar_has_rule(y);

@@ -1,5 +1,5 @@
-/* Writes the values and nodes that were collected as a file of ONNX's messages, a variable at a time. Names and numbers of fields are those
- * of the ONNX specification (https://github.com/onnx/onnx/blob/main/docs/IR.md). */
+/* Writes the collected values and nodes as an ONNX file. Only one variable at a time is in memory. Names and numbers of fields are those of
+ * the ONNX specification (https://github.com/onnx/onnx/blob/main/docs/IR.md). */
 #include "base/platform.h"
 #include "onnx/onnx_import.h"
 #include "onnx/onnx_save.h"
@@ -24,7 +24,7 @@ static void number(wi_text *text, unsigned field, int64_t value) {
     varint(text, (uint64_t)value);
 }
 
-/* The start of a field that has `length` bytes. */
+/* Writes the key and the length of a field of `length` bytes. */
 static void begin(wi_text *text, unsigned field, uint64_t length) {
     varint(text, field << 3 | BYTES);
     varint(text, length);
@@ -39,7 +39,7 @@ static void string(wi_text *text, unsigned field, const char *value) {
     bytes_of(text, field, value, strlen(value));
 }
 
-/* A message as a field; frees the message. */
+/* Writes a message as a field, and frees the message. */
 static void message(wi_text *text, unsigned field, wi_text *own) {
     if (own->failed) text->failed = true;
     if (!own->failed) bytes_of(text, field, own->data ? own->data : "", own->length);
@@ -90,7 +90,7 @@ static void write_node(wi_text *text, const wi_export_node *node) {
     message(text, 1, &own);
 }
 
-/* The dimension of a port: a number, or a name for the batch, the length and what is computed from them. */
+/* Writes a dimension of an input or output: a number, or a name for the batch, the length, or an expression of them. */
 static void write_dim(const wi_export *e, wi_text *text, int64_t dim) {
     wi_text own = message_like(text);
     char printed[WI_SHAPE_TEXT];
@@ -132,7 +132,7 @@ static void write_pair(wi_text *text, unsigned field, const char *key, const cha
     message(text, field, &own);
 }
 
-/* All of an initializer but its bytes. Without the data beside, the bytes follow as the last field. */
+/* Writes all fields of an initializer before its data. If the data is not in a separate file, it follows as the last field. */
 static void write_stored_head(
     const wi_export *e, wi_text *text, const wi_export_stored *s, const char *beside, uint64_t offset) {
     char printed[32];
@@ -174,7 +174,7 @@ static weft_status append_bytes(wi_file_writer *writer, const wi_export_stored *
 
 typedef struct file {
     const wi_export *e;
-    const char *path, *beside; /* beside: the path of the data */
+    const char *path, *beside; /* beside: the path of the separate file with the data; NULL: none */
     const char *beside_name;
     wi_file_writer *writer;
     wi_text *heads; /* of initializers that are needed; others are empty */
@@ -206,7 +206,7 @@ static uint64_t head_size(uint64_t length) {
     return size;
 }
 
-/* Everything but initializers, whose heads say how long the graph is. */
+/* Composes everything except the initializers. Their heads must exist, because the length of the graph includes the initializers. */
 static weft_status compose(file *f) {
     const wi_export *const e = f->e;
     wi_text nodes = message_like(&f->start), ports = nodes;

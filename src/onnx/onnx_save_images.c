@@ -15,11 +15,11 @@ static bool is_fixed_image(const wi_export *e, const weft_tensor *y) {
 
 /* ---- windows ---- */
 
-/* A window over the spatial axes, in ONNX's terms. */
+/* A window over the spatial axes, with the numbers that ONNX's attributes have. */
 typedef struct window {
     int axes;
     int64_t size[3], stride[3], dilation[3], pads[6]; /* pads: before each axis, then behind each axis */
-    int64_t more[3]; /* behind an axis of a transposed convolution: what it has beyond its windows */
+    int64_t more[3]; /* output padding of a transposed convolution: elements behind the last window */
 } window;
 
 /* The padding behind an axis of n elements with which a window has so many places: the number that a window over exactly these elements
@@ -101,7 +101,7 @@ static wi_export_value *emit_max_pool(wi_export *e, weft_tensor *y, const char *
             WI_WHOLES("dilations", w.dilation, w.axes), WI_WHOLES("pads", w.pads, 2 * w.axes)));
 }
 
-/* Pads both ends of the spatial axes with zeros. */
+/* Writes a Pad node that pads both ends of the spatial axes with zeros. */
 static wi_export_value *pad_image(wi_export *e, wi_export_value *x, const window *w) {
     int64_t pads[2 * WEFT_MAX_RANK] = {0};
     const int rank = w->axes + 2;
@@ -109,8 +109,8 @@ static wi_export_value *pad_image(wi_export *e, wi_export_value *x, const window
     return wi_export_two(e, "Pad", x, wi_export_ints(e, pads, 2 * rank));
 }
 
-/* An average counts what lies in the padded image. Windows that reach beyond it (ceil_mode) count less, so the padding, where it counts, is
- * part of the image, and what is beyond is padding that does not count. */
+/* In Weft the divisor of an average counts the elements inside the padded image, but not elements beyond it, which windows of ceil_mode have.
+ * In ONNX, padding that counts is therefore added by a Pad node, and the elements beyond it become padding that does not count. */
 static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y, const char *name) {
     const wi_pool_attributes *const a = &y->attributes->pool;
     window w;
@@ -137,8 +137,8 @@ static wi_export_value *emit_avg_pool(wi_export *e, weft_tensor *y, const char *
     return a->divisor ? wi_export_two(e, "Mul", x, wi_export_number(e, WEFT_F32, taps / a->divisor)) : x;
 }
 
-/* Adaptive windows begin at floor(i n / m) and end before ceil((i + 1) n / m). The extremes and the means of windows of several axes are
- * those of one axis after the other. */
+/* Is y an adaptive pooling with windows of different sizes? They begin at floor(i n / m) and end before ceil((i + 1) n / m). The maximum or
+ * mean over a window of several axes is computed one axis after the other. */
 static bool is_adaptive(const wi_export *e, const weft_tensor *y) {
     return y->attributes->pool.window.stride[2] == 0 && is_fixed_image(e, y);
 }
@@ -161,8 +161,8 @@ static weft_tensor *adaptive_parts(weft_tensor *y) {
 
 /* ---- resampling ---- */
 
-/* Do n elements and their scale give the same element for each of m that ONNX's formula gives, in float32? Other formulas may round
- * otherwise, unless one size divides the other. */
+/* Resizing n elements to m with this scale: does ONNX's formula in float32 select the same elements as Weft? Other formulas may round
+ * differently, unless one size divides the other. */
 static bool chooses_alike(int64_t n, int64_t m, float scale) {
     const float ratio = (float)m / (float)n;
     bool alike = m % n == 0 || n % m == 0;
@@ -170,7 +170,7 @@ static bool chooses_alike(int64_t n, int64_t m, float scale) {
     return alike;
 }
 
-/* Is the scale of the node the ratio of sizes, from which ONNX computes? */
+/* Is the scale of the node the ratio of its sizes? ONNX computes the scale from the sizes. */
 static bool is_ratio(const wi_export *e, const weft_tensor *y) {
     const wi_resample_attributes *const a = &y->attributes->resample;
     const int axes = y->shape.rank - 2;
@@ -199,7 +199,7 @@ static wi_export_value *emit_resample(wi_export *e, weft_tensor *y, const char *
             WI_TEXT(nearest ? "nearest_mode" : NULL, "floor")));
 }
 
-/* An index or a weight for each of m elements of an axis, as a function of the coordinate, computed as the kernel does. */
+/* Resamples an axis of x to m elements by nodes that compute indices and weights from the coordinate, in the same way as the kernel. */
 static weft_tensor *resample_axis(weft_tensor *x, int axis, int64_t m, float scale, uint32_t mode) {
     weft_graph *const graph = x->graph;
     const int64_t n = x->shape.dims[axis];
@@ -228,7 +228,7 @@ static weft_tensor *resample_parts(weft_tensor *y) {
 
 /* ---- local response norm ---- */
 
-/* Windows of an even size lie otherwise in ONNX. */
+/* Is the size of the window odd? Windows of an even size begin one channel later in ONNX than in Weft. */
 static bool is_odd(const wi_export *e, const weft_tensor *y) {
     (void)e;
     return y->attributes->response.channels % 2 == 1;

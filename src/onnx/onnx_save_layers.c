@@ -6,7 +6,7 @@
 
 /* ---- products ---- */
 
-/* The tensor of which x, of rank 2, is the transpose; NULL: it is none. */
+/* The tensor whose transpose is x, which has rank 2; NULL: x is not a transpose. */
 static weft_tensor *transposed(const wi_export *e, weft_tensor *x) {
     weft_tensor *const own = wi_export_resolve(e, x);
     const bool swaps = own->op == &wi_op_permute && own->shape.rank == 2;
@@ -21,7 +21,7 @@ wi_export_value *wi_export_gemm(wi_export *e, weft_tensor *y, weft_tensor *bias)
         WI_WITH(WI_WHOLE("transA", a != NULL), WI_WHOLE("transB", b != NULL)));
 }
 
-/* The product of 16-bit floats is f32. */
+/* Casts 16-bit factors to f32, because their product in Weft is f32. */
 static wi_export_value *emit_matmul(wi_export *e, weft_tensor *y, const char *name) {
     const bool narrow = y->inputs[0]->dtype != y->dtype;
     wi_export_value *a = wi_export_of(e, y->inputs[0]), *b = wi_export_of(e, y->inputs[1]);
@@ -34,7 +34,8 @@ static wi_export_value *emit_matmul(wi_export *e, weft_tensor *y, const char *na
 
 /* ---- attention ---- */
 
-/* Without a mask, each query has a key, so that no row of the softmax needs the care for rows that are masked as a whole. */
+/* Attention as products and a softmax. Without a mask, every query has an allowed key, so that nodes for rows that are masked completely are
+ * not needed. */
 static weft_tensor *attention_parts(weft_tensor *y) {
     const wi_attention_attributes *const a = &y->attributes->attention;
     weft_tensor *const q = y->inputs[WI_ATTENTION_QUERY], *const k = y->inputs[WI_ATTENTION_KEY];
@@ -59,7 +60,7 @@ static int64_t channels_of(const weft_tensor *y) {
     return y->shape.dims[y->shape.rank - 1];
 }
 
-/* A weight (C), or equal numbers. */
+/* The value of a weight (C); if it is not given, a constant (C) filled with the last argument. */
 static wi_export_value *weight_of(wi_export *e, const weft_tensor *y, weft_tensor *given, double otherwise) {
     return given ? wi_export_of(e, given) : wi_export_filled(e, otherwise, channels_of(y));
 }
@@ -89,13 +90,13 @@ static wi_export_value *emit_instance_norm(wi_export *e, weft_tensor *y, const c
             WI_WHOLE(y->attributes->norm.groups ? "num_groups" : NULL, y->attributes->norm.groups)));
 }
 
-/* (C) beside (N, C, spatial...) */
+/* Reshapes x (C) so that it broadcasts to (N, C, spatial...). */
 static wi_export_value *by_channel(wi_export *e, wi_export_value *x, const weft_tensor *y) {
     const int64_t dims[WEFT_MAX_RANK] = {channels_of(y), 1, 1, 1, 1, 1, 1, 1};
     return wi_export_two(e, "Reshape", x, wi_export_ints(e, dims, y->shape.rank - 1));
 }
 
-/* Before opset 21, the groups are channels of an instance norm. */
+/* Before opset 21, a group norm is written as an instance norm whose channels are the groups. */
 static wi_export_value *emit_group_norm(wi_export *e, weft_tensor *y, const char *name) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     const int64_t groups = y->attributes->norm.groups, merged[] = {0, groups, -1};
@@ -108,7 +109,7 @@ static wi_export_value *emit_group_norm(wi_export *e, weft_tensor *y, const char
     return in.bias ? wi_export_two(e, "Add", x, by_channel(e, wi_export_of(e, in.bias), y)) : x;
 }
 
-/* The axes that are normalised have fixed sizes. */
+/* Have the normalised axes fixed sizes? */
 static bool is_row_norm(const wi_export *e, const weft_tensor *y) {
     (void)e;
     const wi_shape last =

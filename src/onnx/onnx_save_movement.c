@@ -21,7 +21,8 @@ static wi_export_value *emit_reshape(wi_export *e, weft_tensor *y, const char *n
     return part ? part : wi_export_reshape(e, value_of(e, y, 0), &y->inputs[0]->shape, &y->shape);
 }
 
-/* A permute between images of Weft, whose channels are last, and those of ONNX is another name of a value. */
+/* Writes a permute. A permute between the memory orders of images in Weft (channels last) and ONNX (channels first) writes no node: the input
+ * is already in ONNX's order. */
 static wi_export_value *emit_permute(wi_export *e, weft_tensor *y, const char *name) {
     const int rank = y->shape.rank;
     const int8_t *const axes = y->attributes->permute.axes;
@@ -40,7 +41,7 @@ static wi_export_value *emit_permute(wi_export *e, weft_tensor *y, const char *n
     return wi_export_op(e, name, WI_FROM(value), WI_WITH(WI_WHOLES("perm", order, rank)));
 }
 
-/* A size that the input has is written as 1, which broadcasts. */
+/* Writes an expand. Axes whose size does not change have 1 in the shape, which leaves the size of the input. */
 static wi_export_value *emit_expand(wi_export *e, weft_tensor *y, const char *name) {
     const wi_shape *const x = &y->inputs[0]->shape;
     int64_t dims[WEFT_MAX_RANK];
@@ -53,7 +54,8 @@ static wi_export_value *emit_expand(wi_export *e, weft_tensor *y, const char *na
 
 /* ---- slices ---- */
 
-/* Start and size are both numbers or both multiples of the batch, unless an open axis is sliced up to its end in steps. */
+/* Writes a slice. Its start and size are both numbers or both multiples of the batch, except for a slice with a step up to the end of an open
+ * axis. */
 static wi_export_value *emit_slice(wi_export *e, weft_tensor *y, const char *name) {
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int64_t axis = a->axis, size = y->shape.dims[axis], last = a->start + (size - 1) * a->step;
@@ -81,7 +83,7 @@ static wi_export_value *emit_flip(wi_export *e, weft_tensor *y, const char *name
         e, name, WI_FROM(value_of(e, y, 0), back, end, wi_export_ints(e, axes, count), back), NULL);
 }
 
-/* The diagonal of (..., rows · columns) is every (columns + 1)-th element. */
+/* The diagonal of a matrix flattened to (..., rows · columns): every (columns + 1)-th element. */
 static weft_tensor *diagonal_parts(weft_tensor *y) {
     const wi_diagonal_attributes *const a = &y->attributes->diagonal;
     weft_tensor *const x = y->inputs[0];
@@ -107,7 +109,7 @@ static bool can_pad(const wi_export *e, const weft_tensor *y) {
     return true;
 }
 
-/* Pads the axes of one mode. */
+/* Writes a Pad node for the axes that are padded in this mode. */
 static wi_export_value *pad(
     wi_export *e, const weft_tensor *y, wi_export_value *x, int mode, const char *text) {
     const wi_padding_attributes *const a = &y->attributes->padding;
@@ -143,7 +145,7 @@ static wi_export_value *emit_pad(wi_export *e, weft_tensor *y, const char *name)
     return x;
 }
 
-/* Wrapped axes as a concatenation; others, of mode NONE or of another mode, stay. */
+/* Replaces the padding of wrapped axes by concatenations; the other axes stay as they are. */
 static weft_tensor *pad_parts(weft_tensor *y) {
     const wi_padding_attributes *const a = &y->attributes->padding;
     weft_tensor *x = y->inputs[0];
@@ -182,14 +184,14 @@ static wi_export_value *emit_tile(wi_export *e, weft_tensor *y, const char *name
 
 /* ---- indices ---- */
 
-/* Writes the source into x by an index of elements. reduction: of elements with the same index. */
+/* Writes a ScatterElements node. reduction: how elements with the same index are combined. */
 static wi_export_value *scatter(
     wi_export *e, wi_export_value *const inputs[3], int64_t axis, const char *reduction) {
     return wi_export_op(
         e, "ScatterElements", inputs, 3, WI_WITH(WI_WHOLE("axis", axis), WI_TEXT("reduction", reduction)));
 }
 
-/* Elements that no index names are 0, or the least or the largest number. */
+/* Writes a scatter into a constant: elements that no index names are 0 in a sum, and the lowest or highest number in a maximum or minimum. */
 static wi_export_value *emit_scatter(wi_export *e, weft_tensor *y, const char *reduction) {
     const double none = *reduction == 'a' ? 0 : reduction[1] == 'a' ? -(double)INFINITY : (double)INFINITY;
     wi_export_value *const base = wi_export_two(
@@ -198,7 +200,7 @@ static wi_export_value *emit_scatter(wi_export *e, weft_tensor *y, const char *r
     return scatter(e, inputs, y->attributes->index.axis, reduction);
 }
 
-/* Kernels skip rows of an index only for gradients, and read the order of the index as a third input. */
+/* Is the node one that a program can create? Nodes that skip an index or read the order of the index exist only in plans and gradients. */
 static bool is_plain(const wi_export *e, const weft_tensor *y) {
     (void)e;
     return !y->attributes->index.skips && (y->op != &wi_op_index_sum || y->input_count == 2);
@@ -234,7 +236,7 @@ static wi_export_value *emit_cumsum(wi_export *e, weft_tensor *y, const char *na
         WI_WITH(WI_WHOLE("exclusive", a->form == WI_SCAN_BEFORE), WI_WHOLE("reverse", a->backwards)));
 }
 
-/* x moved by `by` elements along the axis, with `outside` before it, or behind it if the scan runs backwards. */
+/* Shifts x by `by` elements in the direction of the scan, and fills the elements that become free with `outside`. */
 static weft_tensor *moved(weft_tensor *x, const wi_scan_attributes *a, int64_t by, double outside) {
     int64_t before[WEFT_MAX_RANK] = {0}, after[WEFT_MAX_RANK] = {0};
     if (!x) return NULL;
@@ -244,7 +246,7 @@ static weft_tensor *moved(weft_tensor *x, const wi_scan_attributes *a, int64_t b
     return weft_pad(x, before, after, WEFT_PAD_CONSTANT, outside);
 }
 
-/* Products of 2, 4, 8, ... elements. */
+/* A cumulative product by doubling: after each step, every element is the product of 2, 4, 8, ... elements. */
 static weft_tensor *cumprod_parts(weft_tensor *y) {
     const wi_scan_attributes *const a = &y->attributes->scan;
     const int64_t n = y->shape.dims[a->axis];
@@ -256,7 +258,7 @@ static weft_tensor *cumprod_parts(weft_tensor *y) {
     return product;
 }
 
-/* Of equal elements, the first one is the first in ONNX, too. */
+/* Writes an argsort or top-k as a TopK node, which also keeps the order of equal elements. */
 static wi_export_value *emit_order(wi_export *e, weft_tensor *y, const char *name) {
     const wi_sort_attributes *const a = &y->attributes->sort;
     wi_export_value *const k = wi_export_size(e, y->shape.dims[a->axis]);

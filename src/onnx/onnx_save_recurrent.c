@@ -1,16 +1,16 @@
-/* LSTM, GRU and RNN in ONNX. A scan of Weft gets the products of its inputs. The nodes that compute them are a linear map, whose weight and
- * biases the op of ONNX has itself, with the gates in another order: LSTM i, o, f, c (here i, f, g, o); GRU z, r, h (here r, z, n). The
- * initializers of the file have this order. Weights that are computed are put in this order by nodes. */
+/* Writes LSTM, GRU and RNN. In Weft a scan reads the products of its inputs, which a linear map before it computes; the op of ONNX contains
+ * this map, with its weight and biases. The order of gates differs: LSTM i, o, f, c in ONNX and i, f, g, o in Weft; GRU z, r, h in ONNX and
+ * r, z, n in Weft. Variables are written as initializers in ONNX's order; for computed weights, nodes reorder the gates. */
 #include "onnx/onnx_save.h"
 #include "ops/recurrent/recurrent_scan.h"
 
-/* The gate of Weft at each place in ONNX. */
+/* For each gate of ONNX, the number of the gate in Weft. */
 static const int *order_of(wi_cell cell) {
     static const int lstm[] = {0, 3, 1, 2}, gru[] = {1, 0, 2}, rnn[] = {0};
     return cell == WI_CELL_LSTM ? lstm : cell <= WI_CELL_GRU_RESET_FIRST ? gru : rnn;
 }
 
-/* What the op of ONNX reads. Biases are NULL for zeros. */
+/* The inputs of the op of ONNX. A bias that is NULL is zero. */
 typedef struct layer {
     weft_tensor *x, *w, *bias, *bias_hidden;
     const int *order;
@@ -35,8 +35,9 @@ static bool is_bias(const layer *l, const weft_tensor *x) {
     return x->shape.rank == 1 && x->shape.dims[0] == l->gates * l->units;
 }
 
-/* The bias is one vector, or the sum of both. Of a GRU that multiplies the last gate's second bias by r, this gate is apart (`last`), and the
- * other gates of the second bias are padded with zeros; without it, a sum is one bias that the caller has added up. */
+/* Finds the bias of the inputs and the bias of the states. `sum` is what Weft's linear map adds: one bias, or the sum of both. A GRU whose
+ * reset gate multiplies after the product does not add the state bias of the last gate there but has it as `last`; the state biases of the
+ * other gates are then padded with zeros and part of the sum. A GRU without `last` has a single bias, whatever it was computed from. */
 static bool find_biases(const wi_export *e, layer *l, weft_tensor *sum, weft_tensor *last, wi_cell cell) {
     const bool both = sum && sum->op == &wi_op_add && (last || cell != WI_CELL_GRU) &&
                       is_bias(l, sum->inputs[0]) && is_bias(l, sum->inputs[1]);
@@ -78,7 +79,7 @@ static size_t list_gates(const layer *l, weft_tensor *variable, size_t bytes, wi
     return (size_t)l->gates;
 }
 
-/* (1, ...) */
+/* Adds an axis of size 1 in front, for the direction. */
 static wi_export_value *with_direction(wi_export *e, wi_export_value *x) {
     return wi_export_two(e, "Unsqueeze", x, wi_export_ints(e, &(int64_t){0}, 1));
 }
@@ -87,7 +88,7 @@ static wi_export_value *join(wi_export *e, wi_export_value *const *parts, size_t
     return wi_export_op(e, "Concat", parts, count, WI_WITH(WI_WHOLE("axis", axis)));
 }
 
-/* The gates of a tensor that is computed, in ONNX's order; NULL: zeros for a bias. */
+/* Reorders the gates of a computed tensor to ONNX's order. x NULL: a bias of zeros. */
 static wi_export_value *order_gates(wi_export *e, const layer *l, weft_tensor *x) {
     wi_export_value *parts[4], *const axis = wi_export_ints(e, &(int64_t){0}, 1);
     if (!x) return with_direction(e, wi_export_filled(e, 0, l->gates * l->units));
@@ -124,7 +125,7 @@ static wi_export_value *bias_of(wi_export *e, const layer *l) {
 
 /* ---- the op ---- */
 
-/* A state (N, H) as (1, N, H). */
+/* The initial state number `which`, reshaped from (N, H) to (1, N, H). */
 static wi_export_value *state_of(wi_export *e, const weft_tensor *y, int which) {
     weft_tensor *const state = wi_scan_input_of(y, which);
     return state ? with_direction(e, wi_export_of(e, state)) : &wi_export_none;
@@ -153,8 +154,8 @@ static wi_export_value *scan_node(wi_export *e, weft_tensor *y, const char *name
     return wi_export_op(e, name, inputs, 7, with);
 }
 
-/* The composite is flat: all states with the first one, then the last c of an LSTM. Readers get parts of it (wi_export_scan_part); the
- * whole is written only if something else reads it. */
+/* Writes a scan. In Weft its result is one flat tensor: all states beginning with the initial one, then the last c of an LSTM. Most readers
+ * read parts of it, for which wi_export_scan_part returns an output of the node; the whole is composed only if a reader needs it. */
 static wi_export_value *emit_scan(wi_export *e, weft_tensor *y, const char *name) {
     if (wi_scan_input_of(y, WI_SCAN_WR)) return wi_export_refuse(e, y, "a projection");
     if (y->attributes->recurrent.pads_left) return wi_export_refuse(e, y, "padding on the left");

@@ -1,4 +1,4 @@
-/* Values and nodes of a file that is to be written, values that say sizes, and the values of tensors (contract in onnx_save.h). */
+/* Creates values and nodes of the file, values that contain sizes, and the values of tensors (contract in onnx_save.h). */
 #include "onnx/onnx_save.h"
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +27,10 @@ static void *take(wi_export *e, size_t bytes) {
     return memory;
 }
 
-/* What a value is known by. */
+/* The kinds of keys in wi_export.known. */
 typedef enum key_kind { KEY_NAME, KEY_CONSTANT, KEY_SIZE, KEY_REFUSED } key_kind;
 
-/* Where the map has the value of a key; NULL: no memory. */
+/* The entry of a key in the map, which is added if there is none; NULL: memory ran out. */
 static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count) {
     wi_key_begin(e->known);
     wi_key_add(e->known, kind);
@@ -40,7 +40,7 @@ static void **find(wi_export *e, key_kind kind, const void *bytes, size_t count)
     return found;
 }
 
-/* The map has how often a name was wanted. */
+/* The map counts how often each name was wanted; the count becomes a suffix. */
 const char *wi_export_name(wi_export *e, const char *wanted) {
     char text[512];
     int *count = NULL;
@@ -104,7 +104,7 @@ wi_export_value *wi_export_two(wi_export *e, const char *op, wi_export_value *a,
 
 /* ---- initializers ---- */
 
-/* The name is the wanted one until all values that are needed are known. */
+/* Adds an initializer with the wanted name. It gets its final name when all needed values are known. */
 static wi_export_value *store(wi_export *e, const char *name, const wi_export_stored *stored) {
     wi_export_stored *const own = take(e, sizeof *own);
     if (!own) return NULL;
@@ -262,7 +262,7 @@ wi_export_value *wi_export_cast(wi_export *e, wi_export_value *x, int type) {
     return wi_export_op(e, "Cast", &x, 1, WI_WITH(WI_WHOLE("to", type)));
 }
 
-/* 0 stands for the size that the input has there, and -1 for one size that follows from the others. */
+/* Writes a Reshape. In its shape, 0 is the size of the input at the same axis, and -1 a size that follows from the others. */
 wi_export_value *wi_export_reshape(
     wi_export *e, wi_export_value *x, const wi_shape *from, const wi_shape *to) {
     int64_t dims[WEFT_MAX_RANK];
@@ -289,7 +289,7 @@ weft_tensor *wi_export_resolve(const wi_export *e, weft_tensor *x) {
     return x;
 }
 
-/* Moves the axis at `from` of a value of x's rank to `to`. */
+/* Moves the last axis to index 1, or with to_last the axis at index 1 to the end. */
 static wi_export_value *move_axis(wi_export *e, wi_export_value *x, int rank, bool to_last) {
     int64_t order[WEFT_MAX_RANK];
     if (!x || rank < 3) return x;

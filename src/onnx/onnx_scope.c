@@ -92,7 +92,7 @@ static const WiOnnx__AttributeProto *default_of(const wi_onnx_copier *c, const c
     return NULL;
 }
 
-/* NULL: the call of the function does not give the attribute. */
+/* Copies an attribute; a reference to an attribute of the function is replaced by that of the call. NULL: the call does not have it. */
 static WiOnnx__AttributeProto *copy_attribute(wi_onnx_copier *c, WiOnnx__AttributeProto *attribute) {
     const WiOnnx__AttributeProto *from = attribute;
     const bool refers = c->call && attribute->ref_attr_name && attribute->ref_attr_name[0];
@@ -103,12 +103,12 @@ static WiOnnx__AttributeProto *copy_attribute(wi_onnx_copier *c, WiOnnx__Attribu
     if (!made) return NULL;
     *made = *from;
     made->name = attribute->name;
-    /* A graph that the call gives has names of the caller. */
+    /* Names in a graph that is an attribute of the call belong to the caller, and are not replaced. */
     if (from->g && !refers) made->g = copy_graph(c, from->g);
     return made;
 }
 
-/* False, after an error: there are too many copies. */
+/* Counts the copies. False: there are too many, and an error is recorded. */
 static bool count_copies(wi_onnx_copier *c, const WiOnnx__NodeProto *node, size_t more) {
     c->n->copied += more;
     if (c->n->copied > WI_ONNX_MOST_COPIED)

@@ -1,16 +1,16 @@
-/* Sequences and optional values, which are lists of names of values until a node takes a value out. */
+/* Sequences and optional values. A sequence is only a list of names of values; tensors appear when a node reads an element. */
 #include "onnx/onnx_scope.h"
 #include <string.h>
 
 /* ---- values ---- */
 
-/* NULL, after an error: the input is no sequence. */
+/* The sequence of an input; NULL after an error: the input is not a sequence. */
 static const wi_onnx_sequence *get(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
     const wi_onnx_value *const value = wi_onnx_has(node, index) ? wi_onnx_find(n, node->input[index]) : NULL;
     if (n->status != WEFT_OK) return NULL;
     if (!value || !value->sequence)
         wi_onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "input %zu is no sequence that the network makes", index);
+            n, node, WEFT_ERROR_UNSUPPORTED, "input %zu is not a sequence that the network creates", index);
     return value ? value->sequence : NULL;
 }
 
@@ -39,7 +39,7 @@ static void set_whole(wi_onnx_import *n, wi_onnx_node *node, int64_t number, wef
     if (name) wi_onnx_alias(n, node, 0, name);
 }
 
-/* A position of an input from 0 to `last`; without an input, `last`. -1 after an error. */
+/* The position in a sequence that input `index` contains, from 0 to `last`; `last` if the node does not have the input. -1 after an error. */
 static int64_t position(wi_onnx_import *n, wi_onnx_node *node, size_t index, size_t count, size_t last) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, index);
     if (!wi_onnx_has(node, index) && count > 0) return (int64_t)last;
@@ -115,8 +115,8 @@ static weft_tensor *build_joined(wi_onnx_import *n, wi_onnx_node *node) {
     return NULL;
 }
 
-/* The sizes of the parts of an axis of `all` numbers; their count. 0 after an error. A single number is the size of all parts but
- * the last. */
+/* Writes the sizes of the parts into which an axis of size `all` is split, and returns their number; 0 after an error. If the input is a
+ * single number, it is the size of all parts except the last, which may be smaller. */
 static size_t find_sizes(wi_onnx_import *n, wi_onnx_node *node, int64_t all, int64_t *sizes, size_t most) {
     const wi_onnx_numbers *const known = wi_onnx_known(n, node, 1);
     const bool listed = known && known->rank > 0;
@@ -134,7 +134,7 @@ static size_t find_sizes(wi_onnx_import *n, wi_onnx_node *node, int64_t all, int
 
 static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_numbers x;
-    int64_t sizes[WI_ONNX_MOST_TURNS / 8];
+    int64_t sizes[WI_ONNX_MOST_ITERATIONS / 8];
     if (!wi_onnx_describe(n, node, 0, &x)) return NULL;
     const int axis = wi_onnx_axis(wi_onnx_whole(node, "axis", 0), x.rank);
     if (axis < 0 || axis >= x.rank)
@@ -158,7 +158,7 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- maps ---- */
 
-/* Element i of each input: sequences give one, tensors are the same for all. */
+/* The names of the inputs for element i: element i of each sequence, and each tensor itself. */
 static bool take_elements(wi_onnx_import *n, wi_onnx_node *node, size_t i, size_t count, const char **in) {
     for (size_t k = 0; k < node->n_input; k++) {
         const wi_onnx_value *const value = wi_onnx_has(node, k) ? wi_onnx_find(n, node->input[k]) : NULL;

@@ -42,14 +42,14 @@ static weft_tensor *build_blackman(wi_onnx_import *n, wi_onnx_node *node) {
 
 /* ---- transforms ---- */
 
-/* parts: 1 for real numbers, 2 for complex ones. */
+/* A Fourier transform. parts: 1 for real elements, 2 for complex ones. */
 typedef struct transform {
     int64_t given, length, parts,
-        taken; /* elements that there are, that are transformed, and that the result has */
+        taken; /* numbers of elements: of the input, of the transform, and of the result */
     double sign, scale;
 } transform;
 
-/* Rows: elements and their parts; columns: elements of the result and their two parts. */
+/* The matrix of the transform. Rows are the elements of the input and their parts, columns the elements of the result and their two parts. */
 static weft_tensor *matrix_of(wi_onnx_import *n, const transform *t) {
     const int64_t rows = t->given < t->length ? t->given : t->length, width = t->taken * 2;
     wi_onnx_numbers matrix = {.dtype = WEFT_F32, .rank = 2, .dims = {rows * t->parts, width}};
@@ -67,7 +67,7 @@ static weft_tensor *matrix_of(wi_onnx_import *n, const transform *t) {
     return matrix.data ? wi_onnx_array(n, &matrix) : NULL;
 }
 
-/* Of x (..., given, parts): (..., taken, 2). */
+/* Transforms x (..., given, parts) to (..., taken, 2). */
 static weft_tensor *apply(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int64_t length, bool inverse, bool half) {
     enum { MOST = 1 << 23 };
@@ -93,7 +93,7 @@ static weft_tensor *apply(
     return weft_reshape_shape(y, rank, dims);
 }
 
-/* The axis is an attribute up to version 19, an input from 20 on. */
+/* The axis is an attribute up to version 19, and an input from version 20 on. */
 static weft_tensor *build_dft(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *x = wi_onnx_get(n, node, 0);
     const double given =
@@ -112,7 +112,7 @@ static weft_tensor *build_dft(wi_onnx_import *n, wi_onnx_node *node) {
     return y && axis != rank - 2 ? weft_move_axis(y, rank - 2, axis) : y;
 }
 
-/* Frames of a signal (N, L, parts) that begin after each step: (N, frames, length, parts). */
+/* The frames of a signal (N, L, parts), one every `step` elements: (N, frames, length, parts). */
 static weft_tensor *frames_of(
     wi_onnx_import *n, wi_onnx_node *node, weft_tensor *signal, double step, int64_t length) {
     enum { MOST = 1 << 24 };

@@ -1,4 +1,4 @@
-/* Sizes as numbers of the host.
+/* The encoding of sizes that only plans know (*open* sizes) as numbers of the host.
  *
  * A file calculates with the sizes of its inputs (Shape, Gather, Mul, Concat), and the host follows it with doubles. What depends on a
  * size that only plans know is an open number: a double above all numbers of files, which stands for a polynomial in the table of the

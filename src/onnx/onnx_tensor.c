@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The fields of TensorProto that can hold data, by their numbers. Lists of words of 32 bits have types of up to 16 bits,
- * too: the whole number, or the bits of a float, or a byte of several elements. */
+/* The fields of TensorProto that can have data, by their numbers. The list of 32-bit words also stores types of up to 16 bits:
+ * each word is an integer, or the bits of a float, or a byte with several elements. */
 enum { IN_FLOATS = 4, IN_WORDS = 5, IN_LONGS = 7, IN_RAW = 9, IN_DOUBLES = 10, IN_UNSIGNED = 11 };
 
 weft_status wi_onnx_dtype(weft_dtype *dtype, int number, const char *what) {
@@ -42,7 +42,7 @@ static weft_status read_shape(wi_onnx_numbers *numbers, const WiOnnx__TensorProt
 
 /* ---- data ---- */
 
-/* The data of a tensor: raw, with the elements close together; or a list, whose words are wider than small elements. */
+/* The data of a tensor: raw bytes, in which elements are packed; or a list of words, which may be wider than an element. */
 typedef struct elements {
     const unsigned char *data;
     size_t bytes;
@@ -100,7 +100,7 @@ weft_status wi_onnx_tensor_describe(wi_onnx_numbers *numbers, const WiOnnx__Tens
 }
 
 static double element_at(const elements *e, size_t i) {
-    uint64_t word = 0; /* aligned, as the data may not be */
+    uint64_t word = 0; /* a copy, because the data may not be aligned */
     memcpy(&word, e->data + i / e->shared * e->word, e->word);
     return wi_onnx_type_get(e->type, &word, i % e->shared);
 }
@@ -136,7 +136,7 @@ static weft_status write_element(
     return WEFT_OK;
 }
 
-/* In parts, so that of a large tensor of a mapped file only one part is in memory twice. */
+/* Converts in blocks, so that of a large tensor in a mapped file only one block is in memory twice. */
 weft_status wi_onnx_tensor_write(void *written, const WiOnnx__TensorProto *tensor) {
     enum { PART = 1 << 22 };
     wi_onnx_numbers shape;

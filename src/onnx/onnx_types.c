@@ -39,7 +39,7 @@ const wi_onnx_type *wi_onnx_type_of(int number) {
 
 /* ---- on the host ---- */
 
-/* Of a float of at most 8 bits. The powers of e8m0, which has no mantissa and no sign, begin at exponent 0. */
+/* The value of a float of at most 8 bits. In e8m0, which has no mantissa and no sign, there are no subnormal numbers. */
 static double narrow_float(const wi_onnx_type *type, unsigned pattern) {
     const int digits = type->bits - (type->negative ? 1 : 0);
     const unsigned rest = pattern & ((1u << digits) - 1), fraction = rest & ((1u << type->mantissa) - 1);
@@ -55,7 +55,7 @@ static double narrow_float(const wi_onnx_type *type, unsigned pattern) {
            ldexp((double)fraction + (double)(1u << type->mantissa), exponent - type->bias - type->mantissa);
 }
 
-/* Formats that the runtime stores, too. */
+/* The format of a type in which Weft can also store tensors; NULL: there is none. */
 static const wi_format *format_of(int number) {
     switch (number) {
     case WI_ONNX_FLOAT: return wi_format_of(WEFT_F32);
@@ -101,8 +101,8 @@ weft_tensor *wi_onnx_wrap(weft_tensor *x, int number) {
     return weft_sub_number(weft_remainder_number(weft_add_number(x, half), count), half);
 }
 
-/* |x| rounded to a multiple of the distance of numbers of the type around it, which is a power of 2. All factors are powers of 2 and
- * the products exact, so that halves are seen and go to the even neighbour. */
+/* Rounds |x| to a multiple of the distance between the numbers of the type around it, which is a power of 2. All factors are powers of 2,
+ * so the products are exact, and ties are rounded to even. */
 static weft_tensor *round_magnitude(weft_tensor *magnitude, const wi_onnx_type *type) {
     const int least = 1 - type->bias, most = ilogb(type->largest);
     weft_tensor *down = weft_number(magnitude, ldexp(1, type->mantissa - least));

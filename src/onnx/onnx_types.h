@@ -1,11 +1,11 @@
-/* The element types of ONNX. Weft computes all floats in f32 and all whole numbers in i32; what a narrower type does to a result, which
- * is rounding, saturation or wrapping around, is added to the graph by the functions here. Numbers of 32 and 64 bits must fit into i32. */
+/* The element types of ONNX. Weft computes all floats in f32 and all integers in i32. The functions here add nodes that round, saturate or
+ * wrap results around as a narrower type does. Integers of 32 and 64 bits must fit into i32. */
 #ifndef WI_ONNX_TYPES_H
 #define WI_ONNX_TYPES_H
 
 #include "onnx/onnx_node.h"
 
-/* The numbers of the types in files. */
+/* The numbers of the types in the specification. */
 enum {
     WI_ONNX_FLOAT = 1,
     WI_ONNX_UINT8,
@@ -32,7 +32,7 @@ enum {
     WI_ONNX_INT2
 };
 
-/* Patterns of bits of a float that are no number. */
+/* Which bit patterns of a narrow float are infinity or NaN. */
 typedef enum wi_onnx_special {
     WI_ONNX_NO_SPECIAL,
     WI_ONNX_IEEE,     /* an exponent of ones: infinity, or NaN */
@@ -50,16 +50,16 @@ typedef struct wi_onnx_type {
     double largest;
 } wi_onnx_type;
 
-/* NULL: strings, complex numbers, and numbers that are no type. */
+/* The type with this number; NULL for strings, complex numbers, and numbers that are not types. */
 const wi_onnx_type *wi_onnx_type_of(int number);
 /* Element i of packed little-endian data. */
 double wi_onnx_type_get(const wi_onnx_type *type, const void *data, size_t i);
-/* The least and the greatest whole number of a type of at most 16 bits. */
+/* The smallest and the largest number of an integer type of at most 16 bits. */
 double wi_onnx_type_low(const wi_onnx_type *type);
 double wi_onnx_type_high(const wi_onnx_type *type);
-/* x in i32, wrapped around to a narrower type of whole numbers; of any other type: x. NULL gives NULL. */
+/* Wraps x, in i32, around to the range of a narrower integer type; returns x for any other type. NULL if x is NULL. */
 weft_tensor *wi_onnx_wrap(weft_tensor *x, int type);
-/* x as the type. saturate: floats beyond a narrow float become the largest one. */
+/* Casts x to the type. saturate: numbers beyond the range of a narrow float become its largest number. */
 weft_tensor *wi_onnx_cast(
     wi_onnx_import *network, wi_onnx_node *node, weft_tensor *x, int type, bool saturate);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* NAN: texts and implementations of ONNX differ in the default. */
+/* The activations with their default alpha and beta. NAN: the specification and implementations of ONNX have different defaults. */
 static const wi_onnx_activation activations[] = {{.name = "Relu"}, {.name = "Tanh"}, {.name = "Sigmoid"},
     {.name = "Softsign"}, {.name = "Softplus"}, {"Affine", true, true, (double)NAN, (double)NAN},
     {"LeakyRelu", true, false, 0.01, 0}, {"ThresholdedRelu", true, false, (double)NAN, 0},
@@ -36,7 +36,7 @@ static weft_tensor *activate(const wi_onnx_scan *s, int direction, int function,
     return a->name[1] == 'i' ? weft_sigmoid(x) : a->name[4] == 's' ? weft_softsign(x) : weft_softplus(x);
 }
 
-/* The weights of one direction. Blocks of w and b: one for each gate, in the order of the file. */
+/* The weights of one direction, with a block for each gate, in the order of the file. */
 typedef struct direction {
     const wi_onnx_scan *s;
     int index;
@@ -50,7 +50,7 @@ static weft_tensor *slice_of(weft_tensor *all, int index, int64_t first, int64_t
     return weft_slice(own, 0, first, end);
 }
 
-/* Block g of the last axis. */
+/* The block of gate g along the last axis. */
 static weft_tensor *gate(const direction *d, weft_tensor *all, int g) {
     return all ? weft_slice(all, -1, g * d->s->hidden, (g + 1) * d->s->hidden) : NULL;
 }
@@ -63,7 +63,7 @@ static weft_tensor *peep(const direction *d, int g, weft_tensor *x, weft_tensor 
     return d->peepholes ? weft_add(x, weft_mul(gate(d, d->peepholes, g), c)) : x;
 }
 
-/* x and h: the products of input and state with all weights, with their biases. */
+/* x and h: the products of the input and the state with the weights of all gates, plus biases. */
 static weft_recurrent step_lstm(const direction *d, weft_tensor *x, weft_tensor *h, weft_tensor *c) {
     weft_tensor *const all = weft_add(x, h);
     weft_tensor *const input = activate(d->s, d->index, 0, peep(d, 0, gate(d, all, 0), c));
@@ -90,7 +90,7 @@ static weft_recurrent step_gru(const direction *d, weft_tensor *x, weft_tensor *
         NULL, weft_add(weft_mul(weft_number_sub(1, update), fresh), weft_mul(update, h)), NULL};
 }
 
-/* One step of the time of x (N, I), whose results count where `valid` (N, 1) is true. */
+/* Computes one time step with input x (N, I). In rows where `valid` (N, 1) is false, the states do not change. */
 static weft_recurrent step(
     const direction *d, weft_tensor *x, const weft_recurrent *before, weft_tensor *valid) {
     weft_tensor *const input = plus(weft_matmul(x, weft_transpose(d->w)), d->input_bias),
@@ -107,7 +107,7 @@ static weft_recurrent step(
     return now;
 }
 
-/* The state before the first step: zeros (N, H) where the node has none. */
+/* The state before the first step: the given one, or zeros (N, H) if the node has none. */
 static weft_tensor *first_state(const wi_onnx_scan *s, weft_tensor *given, int index) {
     const int64_t dims[] = {weft_tensor_dimension(s->x, s->batch_first ? 0 : 1), s->hidden};
     if (!given) return weft_full(weft_tensor_graph(s->x), WEFT_F32, 0, 2, dims);

@@ -2,7 +2,7 @@
 #include "onnx/onnx_import.h"
 #include <string.h>
 
-/* MOST_KNOWN: constants with more numbers are not read by the host. */
+/* MOST_KNOWN: the host does not read the numbers of constants that have more. */
 enum { MOST_KNOWN = 1 << 20 };
 
 wi_onnx_value *wi_onnx_find(const wi_onnx_import *n, const char *name) {

@@ -1,7 +1,7 @@
-/* Which constants of a file are weights, and train.
+/* Decides which constants of a file are weights, which training updates.
  *
- * A file does not say what trains: weights, masks and tables of positions alike are constants. Weights are the float
- * constants from which nothing but a change of shape or order leads to
+ * A file does not say which constants are trained; weights, masks and tables of positions are all constants. A float
+ * constant is a weight if it is, directly or after operators that only change shape or order,
  *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
  *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
  *   - a factor or summand of a value that depends on the network's inputs, if the constant is a vector, that is if it
@@ -64,7 +64,8 @@ static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph)
     return false;
 }
 
-/* Shapes depend on the inputs' sizes alone. */
+/* Sets is_active for all values that depend on the values of the network's inputs. Results of Shape and Size depend only on the sizes of
+ * the inputs, and are not active. */
 static void mark_active(wi_onnx_import *n) {
     for (size_t i = 0; i < n->node_count; i++) {
         wi_onnx_node *const node = n->nodes[i];

@@ -6,7 +6,7 @@ int64_t wi_onnx_window_reach(const wi_onnx_window *w, int axis) {
     return w->dilation[axis] * (w->size[axis] - 1) + 1;
 }
 
-/* Copies `count` numbers of an attribute, which are least or more; an absent attribute leaves the values. */
+/* Copies the `count` numbers of an attribute, each of which must be at least `least`. If the attribute is absent, the values do not change. */
 static bool read_list(
     wi_onnx_import *n, wi_onnx_node *node, const char *name, int64_t *values, int count, int64_t least) {
     const wi_onnx_list list = wi_onnx_wholes(node, name);
@@ -22,7 +22,7 @@ static bool read_list(
     return fits;
 }
 
-/* As many zeros as give a result of size image / stride, rounded up. */
+/* Sets the padding with which the result has the size image / stride, rounded up. */
 static bool pad_same(wi_onnx_window *w, const weft_tensor *x, bool odd_first) {
     for (int d = 0; d < w->axes; d++) {
         const int64_t n = wi_onnx_fixed_size(x, d + 2), stride = w->stride[d];

@@ -4,12 +4,12 @@
 #include "onnx_model.pb-c.h"
 #include <string.h>
 
-/* PRIVATE: fields from this number on are Weft's. DEEPEST: messages within each other. */
+/* PRIVATE: fields with this number or a higher one are Weft's own extensions. DEEPEST: the largest depth of nested messages. */
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5, PRIVATE = 1000, DEEPEST = 64, LENGTH_BYTES = 5 };
-/* Numbers of fields of TensorProto. */
+/* The numbers of fields of TensorProto. */
 enum { FLOATS = 4, RAW = 9, DOUBLES = 10, DATA_ADDRESS = 1001, DATA_LENGTH, DATA_KIND };
-/* What protobuf-c may allocate for a file: a fixed amount, and a multiple of the bytes of the file that are not data.
- * Short messages take far more memory than bytes in the file, and a real file has few of them for its size. */
+/* The memory that protobuf-c may allocate for a file: a fixed amount, plus a multiple of the bytes of the file that are not
+ * data of tensors. The limit is for malicious files: a short message takes far more memory than it has bytes. */
 enum { MEMORY_LEAST = 64 << 20, MEMORY_RATIO = 24, PER_BLOCK = 32 };
 
 typedef struct pass {
@@ -108,7 +108,7 @@ static bool is_data(const ProtobufCMessageDescriptor *message, const field *f) {
            (f->number == RAW || f->number == FLOATS || f->number == DOUBLES);
 }
 
-/* One part of data, at most, is what all writers write. */
+/* Records where the data of a tensor is. A tensor may have only one field of data, as all writers produce. */
 static bool note_data(pass *p, field *data, const field *f) {
     if (data->content) return fails(p, "the data of a tensor is in several parts");
     *data = *f;
@@ -126,7 +126,7 @@ static void put_data(pass *p, const field *data) {
 static bool copy_message(
     pass *p, const ProtobufCMessageDescriptor *message, const uint8_t *at, const uint8_t *end, int depth);
 
-/* The length of the copied message is known at its end; five bytes have room for any. */
+/* Copies a nested message. Its length is known only at the end, so five bytes, enough for any length, are reserved before it. */
 static bool copy_inner(pass *p, const ProtobufCFieldDescriptor *known, const field *f, int depth) {
     wi_protobuf_number(p->out, (uint64_t)f->number << 3 | LENGTH);
     const size_t place = p->out->length;
@@ -140,7 +140,8 @@ static bool copy_inner(pass *p, const ProtobufCFieldDescriptor *known, const fie
     return true;
 }
 
-/* `seen` has a bit for each field. protobuf would merge a message that comes twice; no writer needs that. */
+/* Copies a field. `seen` has a bit for each field so far: a message that occurs twice, which protobuf would merge, is refused, because no
+ * writer produces it. */
 static bool copy_field(pass *p, const ProtobufCMessageDescriptor *message, const field *f, const uint8_t *end,
     uint32_t *seen, int depth) {
     const ProtobufCFieldDescriptor *const known =

@@ -97,7 +97,8 @@ static bool is_wanted(const walk *w, const weft_tensor *node) {
     return node && node->id < w->count && w->wanted[node->id];
 }
 
-/* Does the gradient of a node that is an op by parts pass through the op? Not if the gradient of a part is needed otherwise, too. */
+/* The program wrote an op by parts, of which this node is the last one. Is the gradient computed by the rule of the whole op? Not if the
+ * gradient of one of the other parts is needed, too. */
 static bool passes_through(const walk *w, weft_tensor *node, wi_recognised *found) {
     if (w->graph->plain || !wi_recognise(node, found)) return false;
     for (int i = 0; i < WI_COMPOSED_LEAVES; i++)
@@ -113,7 +114,7 @@ static bool passes_through(const walk *w, weft_tensor *node, wi_recognised *foun
 
 static weft_status pass_through(walk *w, weft_tensor *node, weft_tensor *composed, weft_tensor **leaves);
 
-/* Adds to the gradients of the node's inputs, or of the leaves of the nodes that it is composed of. */
+/* Adds the node's contribution to the gradients of its inputs, or, if the node is composed of other nodes, of their leaves. */
 static weft_status pass(walk *w, weft_tensor *node) {
     const wi_op_rules *const rules = wi_rules_of(w->graph, node->op);
     weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};

@@ -79,7 +79,7 @@ static weft_tensor *one_more(weft_tensor *x) {
     return weft_add(x, weft_number(x, 1));
 }
 
-/* The WI_UPDATE_ constant of this check. */
+/* The WI_UPDATE_ constant that this check computes from its gradients. */
 static weft_tensor *own_judgement(const weft_tensor *y) {
     weft_tensor *const peak = y->inputs[0];
     weft_tensor *const finite = weft_where(weft_less(peak, weft_number(peak, HUGE_VAL)),

@@ -65,7 +65,7 @@ weft_tensor *wi_label(weft_tensor *x, wi_label_kind kind, int64_t count, int64_t
 /* ---- gradients ---- */
 /* The gradient of a tensor that the loss does not depend on: zeros. */
 weft_tensor *wi_unreached_gradient(weft_tensor *wrt);
-/* Is the gradient such zeros, or computed from such zeros only? */
+/* Is the gradient the result of wi_unreached_gradient, or computed from such results only? */
 bool wi_gradient_is_unreached(const weft_tensor *gradient);
 /* The gradients of `count` parameters, of which `first` is the first's number, as one tensor with `rows` rows in the layout of wi_flat_parameters. */
 weft_tensor *wi_flat_gradients(

@@ -9,7 +9,7 @@
 const char *wi_probabilities_of(const weft_tensor *x);
 /* False: x is a result of softmax or sigmoid, which `op` applies itself; the error is recorded. */
 bool wi_takes_logits(const char *op, const weft_tensor *x);
-/* The same for an op that takes log-probabilities. */
+/* Like wi_takes_logits, for an op that takes log-probabilities. */
 bool wi_takes_log_probabilities(const char *op, const weft_tensor *x);
 
 #endif

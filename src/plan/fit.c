@@ -1,10 +1,10 @@
 /* Runs the passes from the order of the nodes to the placement, again and again until the plan fits in the device's largest buffer and in the
  * memory limits.
  *
- * A limit of the plan itself (memory_limit of weft_plan_options) is met by steps that run again, or not at all. If the limit of the
- * context is not met so, two things can be in the way. If the plan's parameters and states take more than half of the limit, they
- * are kept in host memory (arrange/loads.h). Otherwise the batch is divided into micro-batches. If one of these does not suffice, the other
- * follows. */
+ * To meet a limit of the plan itself (memory_limit of weft_plan_options), steps run again; if that does not suffice, creating the plan
+ * fails. For the limit of the context there are two more measures: parameters and states are kept in host memory (arrange/loads.h), and
+ * the batch is divided into micro-batches. The first is tried first if parameters and states take more than half of the limit, otherwise
+ * the second. If one does not suffice, both are used. */
 #include "base/integers.h"
 #include "plan/arrange/loads.h"
 #include "plan/compiled_plan.h"
@@ -81,17 +81,17 @@ static size_t used_by_others(const weft_plan *plan) {
     return wi_buffer_limit(device) - wi_buffer_available(device) - wi_bytes_to_move(&plan->partition);
 }
 
-/* Bytes that the context's limit leaves for the plan, after memory for variables that no earlier plan needed, and when the blocks that
- * the plan keeps in host memory have moved; 0: no limit. Plans on several devices do not run steps again to save memory; plan_memory.c
- * only checks the limit of each device. */
-static size_t left_of_context(const weft_plan *plan) {
+/* Bytes that the context's limit leaves for the plan's arena and inputs, after the variables that only this plan needs have got memory and
+ * the blocks that the plan keeps in host memory have moved there; 0: no limit. Plans on several devices do not run steps again to save
+ * memory; plan_memory.c only checks the limit of each device. */
+static size_t bytes_left_for_plan(const weft_plan *plan) {
     const size_t limit = wi_buffer_limit(plan->request.devices.of[0]);
     if (plan->request.devices.count > 1 || limit == 0) return 0;
     const size_t taken = used_by_others(plan) + wi_missing_bytes(&plan->partition);
     return limit > taken ? limit - taken : 1;
 }
 
-static weft_status refuse_own(const weft_plan *plan, size_t limit, size_t least) {
+static weft_status fail_plan_limit(const weft_plan *plan, size_t limit, size_t least) {
     WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
         "plan: needs at least %zu bytes (%zu of them for inputs), but memory_limit is %zu; without "
         "rematerialisation the plan needs %zu bytes",
@@ -101,12 +101,12 @@ static weft_status refuse_own(const weft_plan *plan, size_t limit, size_t least)
 /* Arranges the steps within the limits. on_host: keeps parameters and states in host memory if they do not fit otherwise. */
 static weft_status arrange(weft_plan *plan, fitting *f, bool on_host) {
     for (;;) {
-        size_t least = 0, both = left_of_context(plan);
+        size_t least = 0, both = bytes_left_for_plan(plan);
         if (f->limit && (both == 0 || f->limit < both)) both = f->limit;
         WI_TRY(wi_plan_materialise(&plan->schedule, both, &plan->runs, &plan->placement, &least));
         f->fits = least == 0;
         if (f->fits) return WEFT_OK;
-        if (f->limit && least > f->limit) return refuse_own(plan, f->limit, least);
+        if (f->limit && least > f->limit) return fail_plan_limit(plan, f->limit, least);
         f->needed = least + wi_missing_bytes(&plan->partition) + used_by_others(plan);
         if (f->needed < f->least) f->least = f->needed;
         if (!on_host || !wi_choose_host_blocks(&plan->partition, &plan->loops, least - both)) return WEFT_OK;
@@ -125,8 +125,8 @@ static bool has_many_variables(const weft_plan *plan) {
     return bytes > wi_buffer_limit(plan->request.devices.of[0]) / 2;
 }
 
-/* Nodes with fewer bytes than this part of the largest one are not divided. It does not depend on the limit, so that a limit which an error
- * names is met. */
+/* Nodes with at most this many bytes, a fixed part of the largest one, are not divided. The number does not depend on the limit, so that
+ * a plan with the limit that an error message suggests is divided in the same way, and fits. */
 static size_t find_most_undivided(const wi_placement *placement) {
     enum { PART_OF_LARGEST = 16 };
     size_t largest = 0;
@@ -136,7 +136,7 @@ static size_t find_most_undivided(const wi_placement *placement) {
     return largest / PART_OF_LARGEST;
 }
 
-/* Tries more and more micro-batches until the plan fits or more of them do not save memory. */
+/* Doubles the number of micro-batches until the plan fits, or until a further division saves no memory. */
 static weft_status divide_batch(weft_plan *plan, fitting *f, bool on_host) {
     const wi_request *const request = &plan->request;
     size_t before = SIZE_MAX;

@@ -18,7 +18,7 @@ typedef struct wi_checkpointer {
     const char *folder; /* NULL: no checkpoints */
     weft_checkpoint_every every;
     size_t keep;
-    bool owns;            /* the checkpoints in the folder are of this training */
+    bool owns;            /* the checkpoints in the folder belong to this training */
     size_t steps, epochs; /* since the last checkpoint */
     double saved_at;      /* time of the last checkpoint, in seconds */
     bool is_current;      /* nothing changed since the last checkpoint */
@@ -40,7 +40,7 @@ void wi_checkpointer_clear(wi_checkpointer *c); /* waits for the thread */
  * of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);
 
-/* Count a finished step, or a finished epoch. Error: if writing the last file failed, the error of this file. */
+/* Count a finished step, or a finished epoch. If writing the previous file has failed, return its error. */
 weft_status wi_checkpointer_step(wi_checkpointer *c);
 void wi_checkpointer_epoch(wi_checkpointer *c);
 /* Is a checkpoint due? */

@@ -100,7 +100,7 @@ static weft_status take_labels(const cifar_kind *kind, const unsigned char *byte
     return WEFT_OK;
 }
 
-/* Fills the block. first, bytes: its first record, and the bytes of a record. */
+/* Reads a block of records. first: the block's first record; bytes: of a record. */
 static weft_status read_block(
     int file, unsigned char *block, size_t total, const char *path, size_t first, size_t bytes) {
     for (size_t used = 0; used < total;) {
@@ -206,7 +206,7 @@ static weft_status fill(
     return WEFT_OK;
 }
 
-/* The pixels stay in the files. */
+/* Creates a dataset whose pixels stay in the files. */
 static weft_status open_records(
     const cifar_kind *kind, const wi_file_rules *rules, const char *folder, wi_image_store *store) {
     store->labels_first = kind->label_count;

@@ -1,5 +1,5 @@
-/* How a CSV table becomes a dataset, for csv_dataset.c, csv_rows.c, csv_kinds.c and csv_categories.c: one or more fields of the
- * table form a column of the dataset, and texts become numbers of categories. */
+/* The conversion of a CSV table to a dataset (csv_dataset.c, csv_rows.c, csv_kinds.c, csv_categories.c): one or more fields of the
+ * table become a column of the dataset, and texts become numbers of categories. */
 #ifndef WI_CSV_BUILD_H
 #define WI_CSV_BUILD_H
 
@@ -38,7 +38,7 @@ typedef struct wi_csv_builder {
     size_t kept; /* number of rows that become examples */
 } wi_csv_builder;
 
-/* weft_dataset_open_csv; in_memory: whatever the context's option data_limit is. */
+/* weft_dataset_open_csv. in_memory: reads all numbers into memory, whatever the context's option data_limit is. */
 weft_status wi_csv_dataset_open(weft_dataset **dataset, weft_context *context, const char *path,
     const weft_csv_options *options, bool in_memory);
 /* Creates the dataset of a builder whose categories are complete. in_memory: its numbers are read now. Otherwise they stay
@@ -60,8 +60,8 @@ weft_status wi_csv_check_form(const char *call, const wi_csv_form *form);
  * ten cells are numbers, perhaps in another form. */
 weft_status wi_csv_find_kinds(wi_csv_builder *b);
 
-/* Takes the categories of a column from the options or from the dataset `like`, if they have any. */
-weft_status wi_csv_give_categories(wi_csv_builder *b, wi_csv_chosen *column);
+/* Sets the categories of a column to those of the options or of the dataset `like`, if they have any. */
+weft_status wi_csv_set_given_categories(wi_csv_builder *b, wi_csv_chosen *column);
 /* Adds the texts of the current row to the categories of columns that are not `fixed`. */
 weft_status wi_csv_gather_categories(wi_csv_builder *b);
 /* Sorts the gathered texts, and numbers them in this order. */
@@ -69,6 +69,6 @@ void wi_csv_number_categories(const wi_csv_builder *b, wi_csv_chosen *column);
 /* The number of a text; -1: the text is no category. */
 int32_t wi_csv_find_category(const wi_csv_chosen *column, const char *text);
 /* Copies the categories of all columns into the dataset. */
-weft_status wi_csv_hand_over_categories(const wi_csv_builder *b, weft_dataset *dataset);
+weft_status wi_csv_copy_categories(const wi_csv_builder *b, weft_dataset *dataset);
 
 #endif

@@ -76,7 +76,7 @@ static void sort_categories(const wi_csv_builder *b, wi_csv_chosen *column) {
     qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
 }
 
-weft_status wi_csv_give_categories(wi_csv_builder *b, wi_csv_chosen *column) {
+weft_status wi_csv_set_given_categories(wi_csv_builder *b, wi_csv_chosen *column) {
     const weft_dataset *const like = b->options.like;
     const char *const *const texts = column->spec.categories;
     if (column->spec.kind != WEFT_CSV_CATEGORY) return WEFT_OK;
@@ -117,7 +117,7 @@ int32_t wi_csv_find_category(const wi_csv_chosen *column, const char *text) {
     return found ? found->number : -1;
 }
 
-weft_status wi_csv_hand_over_categories(const wi_csv_builder *b, weft_dataset *dataset) {
+weft_status wi_csv_copy_categories(const wi_csv_builder *b, weft_dataset *dataset) {
     for (size_t c = 0; c < b->count; c++) {
         const wi_csv_chosen *const column = &b->columns[c];
         if (column->spec.kind != WEFT_CSV_CATEGORY) continue;

@@ -171,7 +171,7 @@ static weft_status build(wi_csv_builder *b, const wi_file_rules *rules, const ch
     for (size_t c = 0; c < b->count; c++) {
         WI_TRY(choose_fields(b, &b->columns[c]));
         WI_TRY(choose_shape(b, &b->columns[c]));
-        WI_TRY(wi_csv_give_categories(b, &b->columns[c]));
+        WI_TRY(wi_csv_set_given_categories(b, &b->columns[c]));
     }
     return look_at_rows(b);
 }

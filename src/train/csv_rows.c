@@ -1,5 +1,5 @@
-/* From the rows of a CSV table to the examples of a dataset (contract in csv_build.h): in memory, or left in the file, with
- * the offset of each row. */
+/* Converts the rows of a CSV table to the examples of a dataset (contract in csv_build.h): all of them now, or each one when it is
+ * needed, from the recorded offset of its row in the file. */
 #include "base/platform.h"
 #include "train/csv_build.h"
 #include <math.h>
@@ -96,8 +96,8 @@ static bool is_kept(const wi_csv_builder *b, const wi_csv_walk *walk) {
     return true;
 }
 
-/* Converts all rows. offsets: NULL: the targets, which the function advances, have room for all examples. Otherwise they
- * have room for one, and the function notes the offsets of the rows. */
+/* Converts all rows. If offsets is NULL, the targets have room for all examples, and the function advances them. Otherwise the
+ * targets have room for one example, and the function writes the offsets of the rows. */
 static weft_status write_rows(wi_csv_builder *b, char **targets, uint64_t *offsets) {
     size_t example = 0;
     bool more = true;
@@ -123,13 +123,13 @@ static weft_status write_rows(wi_csv_builder *b, char **targets, uint64_t *offse
 enum { BLOCK_WINDOW, BLOCK_TEXT, BLOCK_CELLS, READ_STEP = 4096 };
 
 typedef struct row_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     wi_csv_builder *builder;
     uint64_t *offsets; /* of each example's row */
 } row_source;
 
 /* Reads a row by a walk whose memory is that of the workspace. */
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const row_source *const source = (const row_source *)(const void *)base;
     const wi_csv_builder *const b = source->builder;
@@ -160,12 +160,12 @@ static void destroy_source(wi_source *base) {
     wi_release(allocator, source);
 }
 
-/* The source takes over the builder, but not what belongs to the caller of the reader. */
+/* Creates a source that owns the builder. Pointers in the builder to memory of the caller, such as options, are set to NULL. */
 static weft_status make_source(row_source **source, wi_csv_builder **builder) {
     wi_csv_builder *const b = *builder;
     row_source *const made = wi_allocate(b->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&made->base, SIZE_MAX, load_example, destroy_source);
     made->builder = b;
     b->options.columns = NULL;
     b->options.like = NULL;
@@ -184,11 +184,11 @@ static weft_status load(
     WI_TRY(wi_dataset_create(dataset, context, b->kept, columns, b->count));
     for (size_t c = 0; c < b->count; c++) targets[c] = wi_dataset_data(*dataset, c);
     WI_TRY(write_rows(b, targets, NULL));
-    return wi_csv_hand_over_categories(b, *dataset);
+    return wi_csv_copy_categories(b, *dataset);
 }
 
 /* Converts all rows once, so that errors are found now, but keeps only their offsets. */
-static weft_status leave(
+static weft_status open_in_place(
     weft_dataset **dataset, weft_context *context, row_source *source, const weft_column *columns) {
     wi_csv_builder *const b = source->builder;
     char **const targets = wi_arena_take(&b->arena, b->count * sizeof *targets);
@@ -196,8 +196,8 @@ static weft_status leave(
     for (size_t c = 0; c < b->count; c++)
         if (!(targets[c] = wi_arena_take(&b->arena, 4 * b->columns[c].count))) return WEFT_ERROR_MEMORY;
     WI_TRY(write_rows(b, targets, source->offsets));
-    WI_TRY(wi_dataset_create_made(dataset, context, &source->base, b->kept, columns, b->count));
-    return wi_csv_hand_over_categories(b, *dataset);
+    WI_TRY(wi_dataset_create_from_source(dataset, context, &source->base, b->kept, columns, b->count));
+    return wi_csv_copy_categories(b, *dataset);
 }
 
 weft_status wi_csv_create_dataset(
@@ -214,7 +214,7 @@ weft_status wi_csv_create_dataset(
         memcpy(columns[c].dims, spec->dims, sizeof spec->dims);
     }
     weft_status status = in_memory ? load(dataset, context, b, columns) : make_source(&source, builder);
-    if (status == WEFT_OK && source) status = leave(dataset, context, source, columns);
+    if (status == WEFT_OK && source) status = open_in_place(dataset, context, source, columns);
     if (source) wi_source_release(&source->base); /* the dataset retains it */
     if (status == WEFT_OK) return WEFT_OK;
     weft_dataset_release(*dataset);

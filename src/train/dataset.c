@@ -22,8 +22,8 @@ void wi_workspace_clear(wi_workspace *workspace) {
 }
 
 void wi_source_init(
-    wi_source *source, size_t made, wi_make_example *make, void (*destroy)(wi_source *source)) {
-    *source = (wi_source){.made = made, .make = make, .destroy = destroy};
+    wi_source *source, size_t columns, wi_load_example *load, void (*destroy)(wi_source *source)) {
+    *source = (wi_source){.columns = columns, .load = load, .destroy = destroy};
     atomic_init(&source->references, 1);
 }
 
@@ -36,9 +36,9 @@ void wi_source_release(wi_source *source) {
     if (source && atomic_fetch_sub(&source->references, 1) == 1) source->destroy(source);
 }
 
-bool wi_column_is_made(const weft_dataset *dataset, size_t column) {
+bool wi_column_is_computed(const weft_dataset *dataset, size_t column) {
     const wi_source *const source = dataset->source;
-    return source && (column < source->made || (source->finish && column + 1 == dataset->count));
+    return source && (column < source->columns || (source->finish && column + 1 == dataset->count));
 }
 
 size_t wi_column_bytes(const weft_column *column) {
@@ -107,14 +107,14 @@ static weft_status copy_columns(weft_dataset *dataset, const weft_column *column
         if (!column->name) return WEFT_ERROR_MEMORY;
         if (column->encoding && !(column->encoding = wi_encoding_copy(&dataset->arena, column->encoding)))
             return WEFT_ERROR_MEMORY;
-        if (wi_column_is_made(dataset, i)) continue;
+        if (wi_column_is_computed(dataset, i)) continue;
         column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
         if (!column->data) return WEFT_ERROR_MEMORY;
     }
     return WEFT_OK;
 }
 
-weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
+weft_status wi_dataset_create_from_source(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count) {
     WI_TRY(check_columns(context->allocator, examples, columns, count));
     weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
@@ -135,7 +135,7 @@ weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context
 
 weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, size_t examples,
     const weft_column *columns, size_t count) {
-    return wi_dataset_create_made(dataset, context, NULL, examples, columns, count);
+    return wi_dataset_create_from_source(dataset, context, NULL, examples, columns, count);
 }
 
 bool wi_dataset_fits(const weft_context *context, uint64_t examples, uint64_t bytes) {

@@ -23,11 +23,11 @@ weft_status wi_watch_init(
 void wi_watch_clear(wi_watch *watch);
 /* Allocates memory for the best weights, if an option keeps them. Does not reset the best value. */
 weft_status wi_watch_prepare(wi_watch *watch);
-/* Before a run: resets the best value and calls wi_watch_prepare, unless an interrupted run goes on. */
+/* Before a run: resets the best value and calls wi_watch_prepare. goes_on: the run continues an interrupted one, and nothing is reset. */
 weft_status wi_watch_begin(wi_watch *watch, bool goes_on);
 bool wi_watch_is_over(const wi_watch *watch); /* have `patience` epochs passed since the best one? */
-/* After an epoch: keeps and saves the weights if the value is the best so far. Sets *stop to true if the patience is
- * over; otherwise does not change *stop. */
+/* After an epoch: if the value is the best so far, stores a copy of the weights, if an option asks for this. Sets *stop to true if
+ * `patience` epochs have passed without improvement; otherwise does not change *stop. */
 weft_status wi_watch_epoch(wi_watch *watch, size_t epoch, const wi_report *report, bool *stop);
 /* After a run: restores the best weights if the option restore_best is set. Keeps the current error line. */
 weft_status wi_watch_end(wi_watch *watch);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills `order` with 0 .. count - 1, count < 2^32: in this order, or shuffled by seed and epoch. Every order is possible, as far as 64 bits
- * of a state allow. */
+/* Fills `order` with 0 .. count - 1, count < 2^32: in ascending order, or shuffled by seed and epoch. The generator has 64 bits of state, so
+ * at most 2^64 different orders occur. */
 void wi_epoch_order(size_t *order, size_t count, bool shuffle, uint64_t seed, uint64_t epoch);
 
 #endif

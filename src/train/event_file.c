@@ -18,9 +18,9 @@ typedef struct event_file {
     wi_event_sink base;
     const weft_allocator *allocator;
     wi_line_file *file;
-    wi_text message, records; /* records: what the file does not have yet */
+    wi_text message, records; /* records: those that are not written to the file yet */
     uint64_t written;         /* bytes of whole records in the file */
-    bool is_broken;           /* the file ends with a part of a record, and cannot be cut */
+    bool is_broken;           /* the file ends with a part of a record, and cannot be truncated */
     bool has_settings;        /* which the table of runs shows as running until the end is written */
 } event_file;
 
@@ -46,7 +46,7 @@ static void append_record(wi_text *records, const wi_text *message) {
     put_little_endian(records, masked(wi_crc32c(message->data, message->length)), 4);
 }
 
-/* Writes the records to the file. If that fails, as on a full disk, the file is cut after its last whole record, so
+/* Writes the records to the file. If that fails, as on a full disk, the file is truncated after its last whole record, so
  * that later records can follow, and the records are lost. */
 static weft_status write_records(event_file *file) {
     const size_t bytes = file->records.length;
@@ -78,7 +78,7 @@ static weft_status add_message(event_file *file) {
 static weft_status write_event(wi_event_sink *sink, const wi_event *event) {
     event_file *const file = file_of(sink);
     if (event->kind == WI_EVENT_MISTAKES || event->kind == WI_EVENT_PROFILE)
-        return WEFT_OK; /* the page's alone */
+        return WEFT_OK; /* only the HTML page shows these events */
     const int messages = event->kind == WI_EVENT_SETTINGS ? 2 : 1;
     file->has_settings = file->has_settings || event->kind == WI_EVENT_SETTINGS;
     for (int i = 0; i < messages; i++) {
@@ -101,7 +101,8 @@ static void close_file(wi_event_sink *sink) {
     if (file->has_settings) {
         file->message.length = 0;
         wi_event_message_end(&file->message, wi_day_seconds());
-        if (add_message(file) == WEFT_OK) (void)write_records(file); /* nobody waits for an error any more */
+        if (add_message(file) == WEFT_OK)
+            (void)write_records(file); /* no caller can receive an error any more */
     }
     wi_line_file_close(file->file);
     wi_text_clear(&file->message);

@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The bytes of queued events from which on histograms and images are dropped, from which on all events are dropped, and
- * from which on the thread is woken before its next look. */
+/* Limits of the bytes of queued events. FULL_FOR_LARGE: above this, histograms and images are dropped. FULL: above this, all events
+ * are dropped. URGENT: above this, the thread is woken before its next look at the queue. */
 enum { FULL_FOR_LARGE = 8 << 20, FULL = 16 << 20, URGENT = 1 << 20 };
 /* Seconds between two looks at the queue, and between two flushes. */
 static const double look_seconds = 0.2, flush_seconds = 2.0;
-/* The part of its time that the thread spends flushing at most, as it takes that from the training on a CPU. */
+/* The largest part of its time that the thread spends flushing, because on a CPU this time is taken from the training. */
 static const double flush_share = 0.01;
 
 typedef struct sink_slot {
@@ -118,7 +118,8 @@ static void flush_sinks(wi_event_queue *queue) {
     }
 }
 
-/* With the mutex locked: waits for a call that wants the thread, or until the next look. */
+/* With the mutex locked: waits until a call needs the thread (to flush or close), but at most look_seconds, after which the thread looks for
+ * events again. */
 static void wait_for_work(wi_event_queue *queue) {
     if (queue->closes || queue->flushes_wanted != queue->flushes_done) return;
     wi_condition_wait_for(&queue->work, &queue->mutex, look_seconds);
@@ -137,7 +138,7 @@ static bool write_queued(wi_event_queue *queue, size_t *flushes_wanted, bool *cl
     wi_mutex_unlock(&queue->mutex);
     write_events(queue, events);
     wi_mutex_lock(&queue->mutex);
-    queue->bytes -= bytes; /* until now, so that the limit holds for all events that exist */
+    queue->bytes -= bytes; /* only now, so that the limit also counts the events that were being written */
     wi_mutex_unlock(&queue->mutex);
     return events != NULL;
 }

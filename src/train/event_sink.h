@@ -74,8 +74,8 @@ typedef struct wi_event_graph {
     size_t count;
 } wi_event_graph;
 
-/* What a classifier got wrong in one pass over examples: counts[label · classes + predicted], and the wrong examples
- * with the largest loss, from the largest on. */
+/* The mistakes of a classifier in one pass over examples. The confusion matrix has counts[label · classes + predicted]; the list has
+ * the wrongly classified examples with the largest loss, beginning with the largest. */
 typedef struct wi_event_mistake {
     size_t index; /* of the example in its dataset */
     int32_t label, predicted;
@@ -92,7 +92,7 @@ typedef struct wi_event_mistakes {
     int64_t height, width, channels;
 } wi_event_mistakes;
 
-/* Where the time of a step goes; the rows with the most time, from the largest on. */
+/* A profile of a step: the rows with the most time, beginning with the largest. */
 typedef struct wi_event_profile {
     weft_profile_info info;
     const weft_profile_row *rows;
@@ -126,18 +126,18 @@ typedef struct wi_event {
     wi_arena arena;     /* what does not fit into the block */
 } wi_event;
 
-/* An output, only used by one thread at a time. After an error the sink goes on with the next event, if it can; the
+/* An output, which only one thread at a time uses. After an error the sink continues with the next event, if it can; the
  * caller logs the first error of a sink. */
 typedef struct wi_event_sink wi_event_sink;
 struct wi_event_sink {
     weft_status (*write)(wi_event_sink *sink, const wi_event *event);
-    /* Brings what was written to the file. The queue calls this after a write, at most once in two seconds, when
-     * weft_events_flush is called, and before `close`. */
+    /* Writes everything that the sink has buffered to its file. The queue calls this after events were written, at most once in two
+     * seconds, when weft_events_flush is called, and before `close`. */
     weft_status (*flush)(wi_event_sink *sink);
     void (*close)(wi_event_sink *sink); /* frees the sink */
 };
 
-/* What opens a sink. The texts must outlive the call only. */
+/* The arguments for opening a sink. The strings need not stay valid after the call. */
 typedef struct wi_event_output {
     const weft_allocator *allocator;
     const char *path;

@@ -200,8 +200,8 @@ weft_status weft_events_images(
 
 /* ---- tensors, settings, networks ---- */
 
-/* Reads a tensor as f32. Smaller numbers are read to the end of `values`, where converting the first ones does not
- * overwrite the last ones. */
+/* Reads a tensor as f32. Elements of 16 bits are read to the end of `values` and converted in place, from the first on, so that no
+ * element is overwritten before it is converted. */
 static weft_status read_floats(weft_tensor *variable, float *values, size_t count) {
     const wi_format *const format = wi_format_of(variable->dtype);
     unsigned char *const data = (unsigned char *)values + count * (sizeof *values - format->size);

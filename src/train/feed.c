@@ -48,7 +48,8 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
-/* Notes how the loss reads fed labels: with which scores, behind which mask, and which label it ignores. */
+/* Records how the loss reads labels that are inputs: the scores with which it compares them, the mask through which it reads them, and the
+ * label that it ignores. */
 static void note_counted(wi_feed *feed, const weft_tensor *loss) {
     const wi_labels labels = wi_labels_of(loss);
     const weft_tensor *const fed = wi_fed_labels(labels.tensor);
@@ -313,7 +314,7 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples) {
         examples, feed->fixed);
 }
 
-/* of: what the examples are numbered in, " of the batch" or nothing. */
+/* of: for the message, " of the batch" if examples are numbered in a batch, or "". */
 static weft_status check_labels(
     const wi_feed_input *input, const int32_t *labels, size_t examples, const char *of) {
     const size_t each = input->bytes / sizeof *labels;
@@ -336,7 +337,7 @@ weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *datase
     return WEFT_OK;
 }
 
-weft_status wi_feed_check_made_labels(
+weft_status wi_feed_check_loaded_labels(
     const wi_feed *feed, const weft_dataset *dataset, const void *const *columns, size_t examples) {
     for (size_t i = 0; i < feed->count && dataset->source; i++) {
         const wi_feed_input *const input = &feed->inputs[i];

@@ -53,7 +53,7 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
 /* Checks the labels of a loaded batch whose columns are not in memory. */
-weft_status wi_feed_check_made_labels(
+weft_status wi_feed_check_loaded_labels(
     const wi_feed *feed, const weft_dataset *dataset, const void *const *columns, size_t examples);
 /* Enqueues the copies of all inputs; columns[i] has `examples` examples, and must stay valid until weft_plan_wait. */
 weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples);

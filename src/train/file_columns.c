@@ -3,7 +3,7 @@
 #include <string.h>
 
 typedef struct file_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     const weft_allocator *allocator;
     wi_file_column *files;
     weft_dtype *dtypes;
@@ -24,7 +24,7 @@ static weft_status read_column(
     return WEFT_OK;
 }
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const file_source *const source = (const file_source *)(const void *)base;
     for (size_t c = 0; c < source->count; c++)
@@ -61,11 +61,11 @@ weft_status wi_file_columns_open(weft_dataset **dataset, weft_context *context, 
     size_t examples, const weft_column *columns, size_t count) {
     file_source *const source = wi_allocate(context->allocator, sizeof *source);
     if (!source) return WEFT_ERROR_MEMORY;
-    wi_source_init(&source->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&source->base, SIZE_MAX, load_example, destroy_source);
     source->allocator = context->allocator;
     weft_status status = fill_source(source, files, columns, count);
     if (status == WEFT_OK)
-        status = wi_dataset_create_made(dataset, context, &source->base, examples, columns, count);
+        status = wi_dataset_create_from_source(dataset, context, &source->base, examples, columns, count);
     wi_source_release(&source->base); /* the dataset retains it */
     return status;
 }

@@ -12,8 +12,8 @@ typedef struct wi_file_column {
     bool is_fraction; /* bytes become f32 in [0, 1] */
 } wi_file_column;
 
-/* A dataset of these columns. columns: their descriptions. The dataset takes over the files, and zeroes their structs;
- * after an error, the caller closes those that are not zeroed. */
+/* Creates a dataset of these columns. columns: their descriptions. The dataset becomes the owner of the files, and their structs are
+ * zeroed; after an error, the caller closes the files whose structs are not zeroed. */
 weft_status wi_file_columns_open(weft_dataset **dataset, weft_context *context, wi_file_column *files,
     size_t examples, const weft_column *columns, size_t count);
 

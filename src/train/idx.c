@@ -227,9 +227,9 @@ static weft_status load(weft_dataset **dataset, weft_context *context, const idx
     return status;
 }
 
-/* The bytes stay in the files. */
-static weft_status leave(weft_dataset **dataset, weft_context *context, idx_file *images, idx_file *labels,
-    const weft_column columns[2]) {
+/* Creates a dataset whose data stays in the files. */
+static weft_status open_in_place(weft_dataset **dataset, weft_context *context, idx_file *images,
+    idx_file *labels, const weft_column columns[2]) {
     idx_file *const both[2] = {images, labels};
     wi_file_column files[2];
     for (int i = 0; i < 2; i++) {
@@ -267,7 +267,7 @@ static weft_status make_dataset(
     const bool in_memory =
         images->zipped || labels->zipped || wi_dataset_fits(context, images->dims[0], example);
     return in_memory ? load(dataset, context, images, labels, columns)
-                     : leave(dataset, context, images, labels, columns);
+                     : open_in_place(dataset, context, images, labels, columns);
 }
 
 static idx_file *make_pair(weft_context *context) {

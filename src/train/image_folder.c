@@ -44,7 +44,7 @@ static const char *join(wi_arena *arena, const char *folder, const char *name) {
 
 /* Called for a file that cannot be read. If such files are to be skipped, logs and counts the file and returns WEFT_OK;
  * otherwise returns the error. */
-static weft_status leave_out(listing *l, weft_status status) {
+static weft_status skip_or_fail(listing *l, weft_status status) {
     const bool unreadable = status == WEFT_ERROR_FILE || status == WEFT_ERROR_FORMAT;
     if (!l->skip || !unreadable) return status;
     l->skipped++;
@@ -72,16 +72,16 @@ static weft_status add_entry(
     bool missing = false;
     const bool image = wi_is_image_name(name, &readable);
     const weft_status status = wi_path_look(&info, path, &missing);
-    if (status != WEFT_OK) return missing && !image ? WEFT_OK : leave_out(l, status); /* a dangling link */
+    if (status != WEFT_OK) return missing && !image ? WEFT_OK : skip_or_fail(l, status); /* a dangling link */
     if (info.kind == WI_PATH_FOLDER) {
         for (const level *up = here; up; up = up->above)
             if (up->device == info.device && up->number == info.number)
-                return leave_out(l, wi_fail(WEFT_ERROR_FILE, IN_A_CIRCLE, path));
+                return skip_or_fail(l, wi_fail(WEFT_ERROR_FILE, IN_A_CIRCLE, path));
         return walk(l, path, &(level){here, info.device, info.number}, label);
     }
     if (!image) return WEFT_OK;
     if (info.kind != WI_PATH_FILE)
-        return leave_out(l, wi_fail(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path));
+        return skip_or_fail(l, wi_fail(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path));
     if (readable != WEFT_OK) return wi_is_image_name(path, &readable) ? readable : WEFT_OK;
     return add_file(l, folder, name, label);
 }
@@ -93,7 +93,7 @@ static weft_status walk(listing *l, const char *path, const level *here, int32_t
     wi_arena_init(&arena, l->allocator);
     const char *const folder = wi_arena_string(&l->store->arena, path); /* the entries of files point to it */
     weft_status status = folder ? wi_directory_list(&names, &count, &arena, folder) : WEFT_ERROR_MEMORY;
-    if (status != WEFT_OK) status = leave_out(l, status);
+    if (status != WEFT_OK) status = skip_or_fail(l, status);
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
         const char *const entry = join(&arena, folder, names[i]);
         status = entry ? add_entry(l, folder, names[i], entry, here, label) : WEFT_ERROR_MEMORY;
@@ -146,7 +146,7 @@ static weft_status add_classes(listing *l, const char *folder, const char *const
         if (!path) return WEFT_ERROR_MEMORY;
         bool missing = false;
         const weft_status status = wi_path_look(&info, path, &missing);
-        if (status != WEFT_OK && !missing) WI_TRY(l->fixed ? leave_out(l, status) : status);
+        if (status != WEFT_OK && !missing) WI_TRY(l->fixed ? skip_or_fail(l, status) : status);
         if (status != WEFT_OK || info.kind != WI_PATH_FOLDER) continue;
         if (info.device == root.device && info.number == root.number)
             WI_FAIL(WEFT_ERROR_FILE, IN_A_CIRCLE, path);
@@ -203,7 +203,7 @@ static weft_status drop_failed(listing *l, const check *c) {
             continue;
         }
         if (c->lines[i]) wi_error_restore(c->lines[i]);
-        WI_TRY(leave_out(l, c->results[i]));
+        WI_TRY(skip_or_fail(l, c->results[i]));
     }
     return WEFT_OK;
 }
@@ -259,8 +259,8 @@ static weft_status make_dataset(
     return status;
 }
 
-/* Takes the classes that the options give, with room for the names of `folders` more. */
-static weft_status take_classes(listing *l, const weft_image_options *options, size_t folders) {
+/* Copies the classes that the options give, if any, and allocates room for the names of `folders` further classes. */
+static weft_status copy_classes(listing *l, const weft_image_options *options, size_t folders) {
     const size_t column = options->like ? wi_dataset_find(options->like, "label") : SIZE_MAX;
     size_t count = options->like ? weft_dataset_category_count(options->like, column) : 0;
     if (options->like && options->classes)
@@ -290,7 +290,7 @@ static weft_status open_listed(weft_dataset **dataset, weft_context *context, co
     const weft_image_options *options, listing *l, const char *const *names, size_t count) {
     wi_image_pipeline pipeline;
     WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* checks the options before files are read for hours */
-    WI_TRY(take_classes(l, options, count));
+    WI_TRY(copy_classes(l, options, count));
     WI_TRY(add_classes(l, folder, names, count));
     if (l->skip && l->store->count) WI_TRY(drop_unreadable(l, &pipeline));
     WI_TRY(check_classes(l, folder));

@@ -13,8 +13,8 @@
 
 enum { ATTEMPTS = 64, BLOCK_OF_CHOICE = 0xffff };
 
-/* What becomes of the pixels: the rows top .. bottom - 1 and columns left .. right - 1 come from the other example, or if
- * `blends` all pixels are blended. */
+/* How two examples are combined: the pixels in rows top .. bottom - 1 and columns left .. right - 1 are those of the other example, or
+ * if `blends` is true, all pixels are blended. */
 typedef struct mixture {
     bool blends;
     float weight; /* of the example itself, in [0, 1] */
@@ -66,7 +66,7 @@ static mixture draw_rectangle(
     return m;
 }
 
-/* Chooses one of the mixtures of the list. Without any, an example has the weight 1. */
+/* Chooses one of the pipeline's mixtures and draws its numbers. If there are no mixtures, examples do not change (weight 1). */
 static mixture draw_mixture(const wi_image_pipeline *p, const wi_example *batch) {
     size_t count = 0, chosen = 0;
     for (size_t i = 0; i < p->count; i++) count += wi_transform_mixes(&p->transforms[i]);
@@ -81,7 +81,7 @@ static mixture draw_mixture(const wi_image_pipeline *p, const wi_example *batch)
     return (mixture){.blends = true, .weight = (float)weight};
 }
 
-/* The two products are rounded separately on every machine, as they are in two statements. */
+/* The products are in separate statements, so that no compiler fuses a multiplication and an addition, and all machines round alike. */
 static void blend_floats(float *to, const float *other, size_t count, float weight) {
     const float rest = 1.0f - weight;
     for (size_t i = 0; i < count; i++) {

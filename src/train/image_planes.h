@@ -1,6 +1,6 @@
-/* What transforms do with the pixels of an image, once their random numbers are drawn. The arithmetic is that of whole
- * numbers, so that every machine computes the same pixels. Colours are in image_colour.c, and what combines neighbouring
- * pixels in image_warp.c.
+/* The changes of pixels that transforms apply after their random numbers are drawn. The arithmetic is that of integers, so that every
+ * machine computes the same pixels. image_colour.c changes colours, image_warp.c has the changes that combine neighbouring
+ * pixels.
  *
  * A factor is in units of 2^-16. A blend by a factor f of a pixel x with another value d is d + f·(x - d), truncated and
  * clamped, as by Pillow's ImageEnhance. */

@@ -11,7 +11,7 @@
 enum { PATH_CAPACITY = 4096 };
 
 typedef struct image_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     wi_image_store *store;
     wi_image_pipeline pipeline;
 } image_source;
@@ -87,7 +87,7 @@ static weft_status read_record(
     return *record ? wi_records_read(records, index, 1, *record) : WEFT_ERROR_MEMORY;
 }
 
-/* *pixels: of an image that is no file. The source makes the columns that are in its record. */
+/* *pixels: of an image that is no file. The source writes the columns that are in its record. */
 static weft_status find_pixels(const wi_image_store *store, size_t index, wi_workspace *workspace,
     void *const *targets, const unsigned char **pixels) {
     unsigned char *record = NULL;
@@ -104,7 +104,7 @@ static weft_status find_pixels(const wi_image_store *store, size_t index, wi_wor
     return WEFT_OK;
 }
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const image_source *const source = (const image_source *)(const void *)base;
     const wi_image_store *const store = source->store;
@@ -162,7 +162,7 @@ static weft_status make_source(
     image_source **source, wi_image_store *store, const weft_image_options *options) {
     image_source *const made = wi_allocate(store->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, 1 + store->other_count, make_example, destroy_source);
+    wi_source_init(&made->base, 1 + store->other_count, load_example, destroy_source);
     made->store = retain_store(store);
     weft_status status = wi_pipeline_init(&made->pipeline, options, store->channels);
     if (status == WEFT_OK) status = find_size(made);
@@ -205,7 +205,7 @@ static weft_status create_dataset(weft_dataset **dataset, weft_context *context,
     WI_TRY(list_columns(&columns, &total, source, others, count));
     columns[0].encoding = &pixels;
     const weft_status status =
-        wi_dataset_create_made(dataset, context, &source->base, examples, columns, total);
+        wi_dataset_create_from_source(dataset, context, &source->base, examples, columns, total);
     wi_release(source->store->allocator, columns);
     return status;
 }
@@ -221,7 +221,7 @@ weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *contex
 
 bool wi_image_dataset_is_last(const weft_dataset *dataset) {
     const wi_source *const source = dataset->source;
-    return source && source->make == make_example &&
+    return source && source->load == load_example &&
            ((const image_source *)(const void *)source)->pipeline.channels_last;
 }
 
@@ -290,7 +290,7 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from, si
         memcpy(dataset->origins, from->origins, bytes);
     }
     for (size_t c = 1; c < columns; c++)
-        if (!wi_column_is_made(from, c))
+        if (!wi_column_is_computed(from, c))
             memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
                 from->examples * wi_column_bytes(&from->columns[c]));
     return WEFT_OK;
@@ -311,7 +311,7 @@ weft_status weft_dataset_with_image_options(
     if (!dataset || !images)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: dataset and images must not be NULL");
     *dataset = NULL;
-    if (!images->source || images->source->make != make_example)
+    if (!images->source || images->source->load != load_example)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: the dataset is not one of images");
     image_source *source = NULL;
     WI_TRY(make_source(&source, ((image_source *)(void *)images->source)->store, options));

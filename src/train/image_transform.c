@@ -245,7 +245,8 @@ static weft_status own_pixels(running *r, wi_planes *planes) {
         for (int64_t y = 0; y < height; y++) wi_view_row(view, y, c, copy + (c * height + y) * width);
     r->view = wi_view_of(copy, r->channels, height, width, false);
     planes->pixels = copy;
-    planes->spare = wi_workspace_take(w, other, bytes); /* what the view read is not needed any more */
+    planes->spare =
+        wi_workspace_take(w, other, bytes); /* the pixels that the view has read are not needed any more */
     return planes->spare ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 

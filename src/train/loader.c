@@ -1,16 +1,15 @@
 /* Batches in a seeded order, filled by threads ahead of their use.
  *
  * A ring of 2 × prefetch slots, one for a batch each, is allocated once. The caller uses up to prefetch batches: a batch
- * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `made` and `taken`
+ * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `done` and `taken`
  * count batches over the whole life of the loader, and batch b is in slot b mod slots, so that the beginning of an epoch
  * does not overwrite batches that the caller still uses. A thread takes a few examples at a time, always the next ones:
  * `cursor` is their batch, and advances while cursor < end and cursor < taken + prefetch. All threads therefore work on
- * one batch before they begin the next. `made` counts the finished batches, in order; `taken` those that were returned.
- *
+ * one batch before they begin the next. `done` counts the finished batches, in order; `taken` those that were returned.
  * If the source of the dataset finishes batches, the thread that has filled the last part of a batch does so.
  *
  * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
- * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch. */
+ * examples of a batch cannot be loaded, the batch fails with the error of the first of them in the order of the batch. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "base/process.h"
@@ -36,7 +35,7 @@ typedef struct job {
     size_t begin, end;
 } job;
 
-/* The first example that could not be made. */
+/* The failed example with the lowest position in its batch. */
 typedef struct failure {
     weft_status status; /* WEFT_OK: none so far */
     uint64_t batch;
@@ -62,7 +61,7 @@ struct weft_loader {
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
-    uint64_t first, cursor, made, taken, end; /* first, end: of the epoch; others: see above */
+    uint64_t first, cursor, done, taken, end; /* first, end: of the epoch; others: see above */
     size_t position;                          /* the next example in the batch `cursor` */
     size_t *left;                             /* per slot: examples of its batch that are not finished */
     size_t busy;                              /* threads that are filling batches */
@@ -85,7 +84,7 @@ static bool loaded_range(
     return loader->part ? loader->part(loader->part_user, examples, i, first, count) : i == 0;
 }
 
-/* All of them. */
+/* All examples of the batch that are loaded, as one range. */
 static void loaded_examples(
     const weft_loader *loader, uint64_t batch_in_epoch, size_t *first, size_t *count) {
     size_t begin = 0, own = 0;
@@ -109,19 +108,20 @@ static void gather(const weft_loader *loader, const job *p, size_t c) {
         memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
 }
 
-/* Makes the examples of a dataset with a source. *failed: if an example could not be made, its position. */
-static weft_status make_examples(worker *self, const job *p, size_t *failed) {
+/* Loads the examples of a dataset with a source. *failed: if an example could not be loaded, its position. */
+static weft_status load_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch + p->first;
-    const size_t made = dataset->source->made < dataset->count ? dataset->source->made : dataset->count;
-    void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, made * sizeof *targets);
+    const size_t all = dataset->count,
+                 columns = dataset->source->columns < all ? dataset->source->columns : all;
+    void **const targets = wi_workspace_take(&self->workspace, WI_BLOCK_TARGETS, columns * sizeof *targets);
     if (!targets) return WEFT_ERROR_MEMORY;
     for (size_t i = *failed = p->begin; i < p->end; *failed = ++i) {
         const size_t index = dataset->origins ? dataset->origins[order[i]] : order[i];
-        for (size_t c = 0; c < made; c++)
+        for (size_t c = 0; c < columns; c++)
             targets[c] = slot_column(loader, p->batch, c) + i * wi_column_bytes(&dataset->columns[c]);
-        WI_TRY(dataset->source->make(
+        WI_TRY(dataset->source->load(
             dataset->source, &(wi_example){index, loader->seed, loader->epoch}, &self->workspace, targets));
     }
     return WEFT_OK;
@@ -130,8 +130,8 @@ static weft_status make_examples(worker *self, const job *p, size_t *failed) {
 static weft_status fill(worker *self, const job *p, size_t *failed) {
     const weft_dataset *const dataset = self->loader->dataset;
     for (size_t c = 0; c < dataset->count; c++)
-        if (!wi_column_is_made(dataset, c)) gather(self->loader, p, c);
-    return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
+        if (!wi_column_is_computed(dataset, c)) gather(self->loader, p, c);
+    return dataset->source ? load_examples(self, p, failed) : WEFT_OK;
 }
 
 /* ---- jobs, with the mutex locked ---- */
@@ -167,25 +167,25 @@ static void note_failure(weft_loader *loader, const job *p, weft_status status, 
     wi_error_save(known->line, sizeof known->line);
 }
 
-/* Counts the examples of a job as made. Returns true if the batch is now to be finished, which happens once. */
+/* Counts the examples of a job as loaded. Returns true if the batch is now to be finished, which happens once. */
 static bool is_last_of_batch(weft_loader *loader, const job *p) {
     const wi_source *const source = loader->dataset->source;
     size_t *const left = &loader->left[p->batch % loader->slots];
     const bool fails = loader->failure.status != WEFT_OK && loader->failure.batch <= p->batch;
     *left -= p->end - p->begin;
     if (*left > 0 || !source || !source->finish || fails) return false;
-    *left = 1; /* the batch is not given to the caller yet */
+    *left = 1; /* so that the batch is not returned to the caller before it is finished */
     return true;
 }
 
-/* Threads may finish batches in any order; `made` counts them in the order of their numbers. */
-static void give_back(weft_loader *loader) {
-    while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
+/* Threads may finish batches in any order; `done` counts them in the order of their numbers. */
+static void count_finished(weft_loader *loader) {
+    while (loader->done < loader->cursor && loader->left[loader->done % loader->slots] == 0) loader->done++;
     loader->busy--;
     wi_condition_wake_all(&loader->ready);
 }
 
-/* `done` examples of the batch are before the range. */
+/* Lets the source finish a range of a batch. done: the number of loaded examples before the range. */
 static weft_status finish_range(worker *self, const job *p, size_t done, size_t examples) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
@@ -203,7 +203,7 @@ static weft_status finish_range(worker *self, const job *p, size_t done, size_t 
     return dataset->source->finish(dataset->source, &batch, &self->workspace);
 }
 
-/* Lets the source finish a batch whose examples are made, with the mutex unlocked meanwhile. */
+/* Lets the source finish a batch whose examples are loaded, with the mutex unlocked meanwhile. */
 static void finish_batch(worker *self, const job *p) {
     weft_loader *const loader = self->loader;
     size_t first, examples, done = 0;
@@ -236,7 +236,7 @@ static void *work(void *argument) {
         wi_mutex_lock(&loader->mutex);
         if (status != WEFT_OK) note_failure(loader, &p, status, failed);
         if (is_last_of_batch(loader, &p)) finish_batch(self, &p);
-        give_back(loader);
+        count_finished(loader);
     }
     wi_mutex_unlock(&loader->mutex);
     return NULL;
@@ -414,7 +414,7 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
     /* No thread reads the order now. */
     wi_epoch_order(loader->order, loader->dataset->examples, loader->shuffle, loader->seed, epoch);
     loader->epoch = epoch;
-    loader->cursor = loader->made = loader->taken;
+    loader->cursor = loader->done = loader->taken;
     loader->first = loader->taken - batch; /* may wrap around: only differences to it are used */
     loader->position = 0;
     loader->end = loader->first + loader->batches;
@@ -435,7 +435,7 @@ weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void *
     wi_mutex_lock(&loader->mutex);
     const uint64_t batch = loader->taken;
     if (batch < loader->end) {
-        while (loader->made <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
+        while (loader->done <= batch) wi_condition_wait(&loader->ready, &loader->mutex);
         if (loader->failure.batch == batch) status = loader->failure.status;
         if (status == WEFT_OK) {
             loader->taken = batch + 1;

@@ -1,4 +1,4 @@
-/* The inputs that decide what a loss counts (contract in loss_inputs.h). */
+/* The inputs that decide which examples of a loss count and how much (contract in loss_inputs.h). */
 #include "train/loss_inputs.h"
 #include "ops/op_table.h"
 

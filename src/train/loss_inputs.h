@@ -1,5 +1,5 @@
-/* The inputs that decide what a loss counts, found by walking the nodes of its graph: the labels, the mask through which
- * the loss reads them, and the weights by which it multiplies its losses. */
+/* Finds, by walking through the nodes of a loss, the inputs that decide which examples count and how much: the labels, the mask
+ * through which the loss reads them, and the weights by which it multiplies its losses. */
 #ifndef WI_LOSS_INPUTS_H
 #define WI_LOSS_INPUTS_H
 

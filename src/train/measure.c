@@ -1,4 +1,4 @@
-/* From outputs of the graph and columns of a dataset to metrics (contract in measure.h). */
+/* Adds outputs of the graph and columns of a dataset to metrics (contract in measure.h). */
 #include "train/measure.h"
 #include "graph/weft_graph.h"
 #include <inttypes.h>

@@ -13,8 +13,8 @@ typedef struct wi_measure_list {
     weft_context *context;
     const weft_metric *metrics; /* with output, target and name */
     size_t count;
-    const wi_feed *feed; /* inputs of the loss, and what it counts; used by wi_measures_init only */
-    /* Collects what the last metric, the accuracy, counts as wrong, from the logits; NULL: nothing does. */
+    const wi_feed *feed; /* inputs of the loss, with their masks and weights; only for wi_measures_init */
+    /* Collects the examples that the last metric, the accuracy, counts as wrong, from the logits; NULL: they are not collected. */
     wi_mistakes *mistakes;
 } wi_measure_list;
 

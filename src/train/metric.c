@@ -202,7 +202,7 @@ static double minus_log_softmax(const float *row, size_t width, size_t label) {
     return log(sum) + largest - (double)row[label];
 }
 
-/* row: the outputs, or NULL if only the answer is known. */
+/* Adds a row with a label to the sums. row: the outputs, or NULL if only the answer is known. */
 static void add_labelled(
     weft_metric_state *state, const float *row, size_t answer, size_t label, double weight) {
     double *const sums = state->sums;

@@ -1,4 +1,4 @@
-/* What a classifier gets wrong (contract in mistakes.h). */
+/* The mistakes of a classifier (contract in mistakes.h). */
 #include "train/mistakes.h"
 #include <math.h>
 #include <string.h>
@@ -68,8 +68,8 @@ typedef struct range {
     double low, high;
 } range;
 
-/* With a known normalisation, those of black and white; otherwise 0 and 1, or if the image has other values its
- * extremes. */
+/* If the normalisation is known, the values that black and white have after it; otherwise 0 and 1, or, if the image has values outside
+ * of these, its smallest and largest value. */
 static range range_of(const wi_mistake_images *images, const float *image, size_t channel) {
     const weft_encoding *const encoding = images->encoding;
     if (encoding) {
@@ -84,7 +84,7 @@ static range range_of(const wi_mistake_images *images, const float *image, size_
     return found;
 }
 
-/* The mean of the numbers that become one pixel. */
+/* The mean of the values that are combined into one pixel of the picture. */
 static double mean_of(
     const wi_mistake_images *images, const void *data, size_t at, int64_t rows, int64_t columns) {
     double sum = 0.0;
@@ -139,7 +139,7 @@ weft_status wi_mistakes_begin(wi_mistakes *mistakes, const wi_feed *feed, const 
 /* ---- rows ---- */
 
 /* Finds the predicted class, its probability, and the loss, for the logits x. */
-static void judge(const wi_mistakes *m, const float *x, wi_event_mistake *judged) {
+static void predict(const wi_mistakes *m, const float *x, wi_event_mistake *judged) {
     const float two[2] = {0.0f, x[0]};
     const float *const logits = m->width == 1 ? two : x;
     const size_t classes = m->found.classes;
@@ -154,7 +154,7 @@ static void judge(const wi_mistakes *m, const float *x, wi_event_mistake *judged
     judged->loss = (double)logits[best] + log(sum) - (double)logits[judged->label];
 }
 
-/* Puts the example to its place among the worst, whose pictures keep their memory. */
+/* Inserts the example into the sorted list of the worst, if it belongs there. The pictures of the list reuse their memory. */
 static void keep(wi_mistakes *m, const wi_event_mistake *judged, const void *image) {
     const size_t bytes = (size_t)(m->found.channels * m->found.height * m->found.width);
     size_t at = m->found.count;
@@ -175,7 +175,7 @@ static void add_row(wi_mistakes *m, const wi_metric_rows *rows, size_t i, const 
     const int32_t label = rows->labels ? rows->labels[i] : rows->targets[i] > 0.5f;
     wi_event_mistake judged = {.index = m->seen + i, .label = label};
     if (label < 0 || (size_t)label >= m->found.classes) return;
-    judge(m, rows->outputs + i * m->width, &judged);
+    predict(m, rows->outputs + i * m->width, &judged);
     m->counts[(size_t)label * m->found.classes + (size_t)judged.predicted]++;
     m->found.rows++;
     if (judged.predicted == label) return;

@@ -1,5 +1,5 @@
-/* What a classifier gets wrong in a pass over a dataset that keeps its order: the confusion matrix, and the wrong examples
- * with the largest loss, as small pictures if the examples are images. */
+/* The mistakes of a classifier in a pass over an unshuffled dataset: the confusion matrix, and the wrongly classified examples with the
+ * largest loss, with small pictures if the examples are images. */
 #ifndef WI_MISTAKES_H
 #define WI_MISTAKES_H
 
@@ -9,13 +9,13 @@
 
 enum { WI_MISTAKES_WORST = WEFT_MAX_MISTAKES, WI_MISTAKES_CLASSES = 1024 };
 
-/* Where the pixels of an image stand in its column. */
+/* How the pixels of an image are stored in its column. */
 typedef struct wi_mistake_images {
     size_t column; /* SIZE_MAX: the examples are no images */
     weft_dtype dtype;
-    size_t example, row, pixel, channel; /* distances in numbers */
+    size_t example, row, pixel, channel; /* strides in elements */
     int64_t height, width, channels;
-    int64_t every;                 /* so many rows and columns become one pixel of a picture */
+    int64_t every; /* each pixel of a picture is the mean of every x every pixels of the image */
     const weft_encoding *encoding; /* the mean and deviation of the channels; NULL: not known */
 } wi_mistake_images;
 

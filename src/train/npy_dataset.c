@@ -20,12 +20,12 @@ static weft_status open_file(
     return WEFT_OK;
 }
 
-/* The column whose numbers are checked exactly, because f32 would round whole numbers. */
+/* For the column of f32: its name. The numbers must be exact in f32, so integers that f32 would round are errors. */
 static const char *exact_column(const weft_npy_column *spec) {
     return spec->dtype == WEFT_F32 ? spec->name : NULL;
 }
 
-/* The arrays as blocks of memory. */
+/* Creates a dataset by reading the arrays into memory. */
 static weft_status load(weft_dataset **dataset, weft_context *context, const weft_npy_column *specs,
     size_t count, const wi_file_column *files, const weft_column *columns) {
     WI_TRY(wi_dataset_create(dataset, context, (size_t)files[0].npy.dims[0], columns, count));
@@ -39,8 +39,9 @@ static weft_status load(weft_dataset **dataset, weft_context *context, const wef
     return status;
 }
 
-/* The arrays stay in their files. Numbers that may not fit are checked now, in one pass, so that no loader fails later. */
-static weft_status leave(weft_dataset **dataset, weft_context *context, const weft_npy_column *specs,
+/* Creates a dataset whose arrays stay in their files. Numbers that may not fit are checked now, in one pass, so that no loader fails
+ * later. */
+static weft_status open_in_place(weft_dataset **dataset, weft_context *context, const weft_npy_column *specs,
     size_t count, wi_file_column *files, const weft_column *columns) {
     for (size_t i = 0; i < count; i++) {
         const wi_npy *const npy = &files[i].npy;
@@ -71,7 +72,7 @@ static weft_status build(weft_dataset **dataset, weft_context *context, const we
     }
     return wi_dataset_fits(context, (uint64_t)files[0].npy.dims[0], bytes)
                ? load(dataset, context, specs, count, files, columns)
-               : leave(dataset, context, specs, count, files, columns);
+               : open_in_place(dataset, context, specs, count, files, columns);
 }
 
 weft_status weft_dataset_open_npy(

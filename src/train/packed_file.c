@@ -1,4 +1,4 @@
-/* The heads of files of records (contract in packed_file.h). */
+/* The headers of files of records (contract in packed_file.h). */
 #include "train/packed_file.h"
 #include "base/file_guess.h"
 #include "base/json.h"

@@ -9,8 +9,8 @@
  *                "channels_last":false,"encoding":"..."}, ...]}
  *     records   the numbers of all columns, one column after the other, little-endian, and the CRC-32 of these bytes
  *
- * All records have the same size, so that the number of a record gives its place. For any bytes, wi_packed_open returns a
- * file whose records lie within it, or an error. */
+ * All records have the same size, so that the offset of a record follows from its number. Whatever bytes a file has, wi_packed_open
+ * returns either an error or a description whose records are all inside the file. */
 #ifndef WI_PACKED_FILE_H
 #define WI_PACKED_FILE_H
 
@@ -27,7 +27,7 @@ typedef struct wi_packed {
 } wi_packed;
 
 /* cut: a file that ends too early is no error; its whole records are read. After an error the file is closed. Errors:
- * WEFT_ERROR_FILE, WEFT_ERROR_FORMAT (the line of a file that is cut names the first record that is missing). */
+ * WEFT_ERROR_FILE, WEFT_ERROR_FORMAT (the line of a file that is truncated names the first record that is missing). */
 weft_status wi_packed_open(wi_packed *packed, const wi_file_rules *rules, const char *path, bool cut);
 void wi_packed_close(wi_packed *packed);
 /* Appends what precedes the records of a dataset. channels_last: of images in column 0. */

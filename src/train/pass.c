@@ -35,7 +35,7 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
     add_outputs(pass, options->updates, options->update_count);
     if (pass->shards) add_outputs(pass, &pass->shards->part, 1);
-    /* A plan computes outputs in their order if it can: the last gradients come first, as they are exchanged first. */
+    /* A plan computes outputs in their order if it can. The last gradients are listed first, because they are exchanged first. */
     for (size_t i = pass->shards ? pass->shards->divided.count : 0; i-- > 0;)
         add_outputs(pass, &pass->shards->divided.gradients[i], 1);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
@@ -135,7 +135,7 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     return wi_feed_check_labels(&pass->feed, pass->dataset);
 }
 
-/* The examples of a batch that this process loads: a range for each of its shards. */
+/* The wi_loader_part of divided batches: this process loads one range of examples for each of its shards. */
 static bool part_of_batch(const void *user, size_t examples, size_t index, size_t *first, size_t *count) {
     const wi_shards *const shards = user;
     if (index >= shards->own.count) return false;
@@ -279,7 +279,7 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
-/* A step of a divided batch. loaded: whether the batch could be loaded. */
+/* Runs a step of a divided batch. loaded: WEFT_OK, or the error of loading the batch. */
 static weft_status divided_step(wi_pass *pass, weft_status loaded, const void *const *columns,
     size_t examples, const wi_pass_hooks *hooks) {
     wi_record *const record = &pass->records[pass->pending++];
@@ -302,7 +302,7 @@ bool wi_record_is_skipped(const wi_record *record) {
 
 /* Adds the loss of a step to the totals: each term of the loss, and the rest of the loss. If a step callback set the
  * loss, all of it is the rest. */
-static void take_loss(wi_pass *pass, wi_record *record) {
+static void add_loss(wi_pass *pass, wi_record *record) {
     wi_pass_totals *const totals = &pass->totals;
     const size_t terms = record->measured ? pass->terms.count : 0;
     double rest = (double)record->loss;
@@ -334,7 +334,7 @@ static weft_status take_measures(wi_pass *pass, size_t step) {
 static weft_status take_record(wi_pass *pass, size_t step) {
     wi_record *const record = &pass->records[step];
     if (wi_record_is_skipped(record) && !isfinite(record->loss)) return WEFT_OK;
-    take_loss(pass, record);
+    add_loss(pass, record);
     const bool measures = record->measured && pass->measures.count && !pass->shards;
     return measures ? take_measures(pass, step) : WEFT_OK;
 }
@@ -348,13 +348,14 @@ static weft_status finish_interval(wi_pass *pass, const wi_pass_hooks *hooks) {
     return hooks ? hooks->after_interval(hooks->user, pass->records, count) : WEFT_OK;
 }
 
-/* The next batch. *examples: those of the whole batch; shards: only some of them are in the columns. */
+/* Loads the next batch. *examples: the number of examples of the whole batch; if batches are divided, the columns have only those of this
+ * process. */
 static weft_status load_batch(wi_pass *pass, size_t *examples, const void **columns) {
     WI_TRY(weft_loader_next(pass->loader, examples, columns));
     size_t loaded = pass->shards ? 0 : *examples, first = 0, count = 0;
     for (size_t i = 0; pass->shards && part_of_batch(pass->shards, *examples, i, &first, &count); i++)
         loaded += count;
-    return wi_feed_check_made_labels(&pass->feed, pass->dataset, columns, loaded);
+    return wi_feed_check_loaded_labels(&pass->feed, pass->dataset, columns, loaded);
 }
 
 static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {

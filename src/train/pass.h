@@ -35,7 +35,7 @@ typedef struct wi_pass_totals {
     double values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS]; /* per term: sums of value · total, and of totals */
 } wi_pass_totals;
 
-/* Where a pass begins that continues an epoch after a checkpoint. The sums of its metrics are restored already. */
+/* Where a pass begins if it continues an epoch after a checkpoint. The sums of its metrics have been restored already. */
 typedef struct wi_pass_start {
     size_t step; /* finished steps of the epoch */
     wi_pass_totals totals;
@@ -89,7 +89,8 @@ struct wi_pass {
     const weft_graph *known;   /* the graph with whose encodings datasets are compared; NULL: none */
     uint64_t known_version;    /* version of the graph's encodings when `dataset` was compared */
     weft_loader *loader;
-    wi_shards *shards; /* with them, there are other plans than full and rest (shards.h); NULL: none */
+    wi_shards *
+        shards; /* if not NULL, batches are divided, and the plans of shards.h are used instead of full and rest */
     weft_plan *full, *rest;
     size_t full_examples, rest_examples;
     size_t interval, pending;

@@ -76,7 +76,7 @@ static weft_status recode_column(weft_dataset *recoded, size_t index, const weft
 
 /* Lets another source make an example, and maps its categories. */
 typedef struct mapping_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     const weft_dataset *dataset;
     wi_source *inner;
     int32_t **maps;              /* by column; NULL: the column is not mapped */
@@ -87,7 +87,7 @@ static weft_status make_mapped(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const mapping_source *const source = (const mapping_source *)(const void *)base;
     const weft_dataset *const dataset = source->dataset;
-    WI_TRY(source->inner->make(source->inner, example, workspace, targets));
+    WI_TRY(source->inner->load(source->inner, example, workspace, targets));
     for (size_t c = 0; c < dataset->count; c++) {
         const weft_column *const column = &dataset->columns[c];
         int32_t *const numbers = source->maps[c] ? targets[c] : NULL;
@@ -117,14 +117,14 @@ static void destroy_mapped(wi_source *base) {
     wi_release(allocator, source);
 }
 
-/* Puts a mapping source in front of the source of a dataset over `base`, unless it is there. */
+/* Lets the recoded dataset read through a mapping source instead of the source of its base dataset, unless it does already. */
 static weft_status map_source(weft_dataset *recoded, mapping_source **source) {
     const weft_dataset *const base = recoded->base;
     const weft_allocator *const allocator = base->context->allocator;
     if (recoded->source != base->source) return *source = (mapping_source *)(void *)recoded->source, WEFT_OK;
     mapping_source *const made = wi_allocate(allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, base->source->made, make_mapped, destroy_mapped);
+    wi_source_init(&made->base, base->source->columns, make_mapped, destroy_mapped);
     made->base.finish = base->source->finish ? finish_mapped : NULL;
     made->dataset = base;
     made->inner = recoded->source;

@@ -8,7 +8,7 @@
 
 enum { BLOCK_BYTES = 1 << 20 };
 
-/* The number of records or examples that are handled at once. */
+/* The number of records or examples that are read or written at once. */
 static size_t block_count(size_t bytes) {
     return bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
 }
@@ -16,12 +16,12 @@ static size_t block_count(size_t bytes) {
 /* ---- a source of records ---- */
 
 typedef struct record_source {
-    wi_source base; /* first, as a loader knows only this struct */
+    wi_source base; /* must be first: a loader knows only this struct */
     const weft_allocator *allocator;
     wi_packed packed;
 } record_source;
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const wi_packed *const packed = &((const record_source *)(const void *)base)->packed;
     unsigned char *record = wi_workspace_take(workspace, 0, wi_records_stride(&packed->records));
@@ -41,16 +41,16 @@ static void destroy_source(wi_source *base) {
     wi_release(source->allocator, source);
 }
 
-/* The dataset takes over the file. */
+/* Creates a dataset, which then owns the file. */
 static weft_status open_columns(
     weft_dataset **dataset, weft_context *context, wi_packed *packed, size_t examples) {
     record_source *const source = wi_allocate(context->allocator, sizeof *source);
     if (!source) return WEFT_ERROR_MEMORY;
-    wi_source_init(&source->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&source->base, SIZE_MAX, load_example, destroy_source);
     source->allocator = context->allocator;
     source->packed = *packed;
     *packed = (wi_packed){0};
-    const weft_status status = wi_dataset_create_made(
+    const weft_status status = wi_dataset_create_from_source(
         dataset, context, &source->base, examples, source->packed.columns, source->packed.count);
     wi_source_release(&source->base); /* the dataset retains it */
     return status;
@@ -58,7 +58,7 @@ static weft_status open_columns(
 
 /* ---- a store of images ---- */
 
-/* The store takes over the file. */
+/* Fills a store of images, which then owns the file. */
 static weft_status fill_store(wi_image_store *store, wi_packed *packed, size_t examples) {
     const weft_column *const image = &packed->columns[0];
     const int64_t *const dims = image->dims;

@@ -1,7 +1,7 @@
 /* Dividing shards among devices (contract in shard_devices.h). */
 #include "train/shard_devices.h"
 
-/* The first step compiles kernels, and the second keeps them on disk. */
+/* Steps before the one that is measured: the first compiles kernels, and the second stores them on disk. */
 enum { STEPS_BEFORE = 3 };
 
 void wi_shard_devices_init(wi_shard_devices *devices, size_t count, size_t shards, bool are_equal) {

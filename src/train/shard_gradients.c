@@ -54,8 +54,8 @@ weft_status wi_shards_run_reading(wi_shards *shards, wi_shard_plans *plans, size
     return wi_plan_run_reading(plans->loss[0], &plans->reads, wi_sum_slot(&shards->sum, own));
 }
 
-/* Waits for the read, and meanwhile lets exchanges go on, which MPI does only in its calls. Between them the thread sleeps, as the device may be
- * the same processor. */
+/* Waits for the read, and meanwhile lets exchanges continue, because MPI transfers data only while it is called. Between the calls the thread
+ * sleeps, because the device may be the same processor. */
 static weft_status wait_for(wi_shards *shards, const weft_plan *plan, wi_early_read *read) {
     const double longest = 500e-6;
     for (double sleeps = 20e-6;; sleeps = sleeps * 2 < longest ? sleeps * 2 : longest) {

@@ -29,13 +29,13 @@ static weft_status copy_range(
     return WEFT_OK;
 }
 
-/* The bytes of a part of so many bytes of parameters. */
+/* The range of bytes of part number `part`, of `parts` equal parts of `bytes` bytes. */
 static wi_row_range part_of(size_t bytes, size_t part, size_t parts) {
     const wi_row_range rows = wi_part_of_rows((int64_t)(bytes / WI_FLAT_ROW_BYTES), part, parts);
     return (wi_row_range){rows.first * WI_FLAT_ROW_BYTES, rows.count * WI_FLAT_ROW_BYTES};
 }
 
-/* To the memory of the first shard's gradients, which have been added up. */
+/* Reads the parameters that this process has updated, into the memory of the first shard's gradients, which are not needed any more. */
 static weft_status read_own(wi_shards *shards) {
     const wi_divided_update *const divided = &shards->divided;
     float *numbers = wi_sum_slot(&shards->sum, 0);
@@ -76,7 +76,7 @@ weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status) {
 
 /* ---- states ---- */
 
-/* The next state from variable *i on of which this process has a part; NULL: there are no more. */
+/* The next optimizer state, from variable number *i on, that is divided among the processes; NULL: there are no more. */
 static wi_variable *next_part(const wi_shards *shards, size_t *i) {
     const weft_graph *const graph = shards->part->graph;
     for (; *i < graph->variable_count; ++*i)
@@ -113,7 +113,7 @@ weft_status wi_shards_take_states(wi_shards *shards) {
     return WEFT_OK;
 }
 
-/* Each process reads its parts; rank 0 to their places. */
+/* Each process reads its parts of the states; rank 0 reads them directly into the memory of the whole states. */
 static weft_status read_parts(wi_shards *shards, unsigned char *own) {
     const wi_variable *state;
     for (size_t i = 0; (state = next_part(shards, &i)); own += state->bytes)

@@ -12,11 +12,12 @@ typedef struct step {
     wi_pass *pass;
     wi_shards *shards;
     const void *const *columns;
-    size_t examples, first;      /* of the batch; the first one that this process has */
-    uint64_t draws;              /* of the graph, before the step */
-    size_t next[WI_MAX_DEVICES]; /* by device: the own shard from which on its next one is searched */
+    size_t examples, first; /* examples of the batch; the first example of this process */
+    uint64_t draws;         /* the graph's counter of random numbers before the step */
+    size_t next
+        [WI_MAX_DEVICES]; /* by device: the shard of this process at which the search for its next shard begins */
     bool is_busy[WI_MAX_DEVICES];
-    /* The loss of the shard that is read, and its terms with their totals. */
+    /* Results that are read of a shard: its loss, and the values and totals of the loss's terms. */
     float numbers[1 + 2 * WI_LOSS_TERMS];
 } step;
 
@@ -88,7 +89,7 @@ static double total_of(const step *s, size_t term) {
     return total;
 }
 
-/* The totals of all shards, without which no gradient can be computed: a mean divides by the total of the batch. */
+/* Computes and exchanges the totals of all shards. The gradients need them, because a mean divides by the total of the whole batch. */
 static weft_status find_totals(step *s, weft_status status) {
     double own[WI_MAX_OWN_SHARDS * WI_LOSS_TERMS] = {0};
     if (s->pass->terms.count == 0) return status;
@@ -112,7 +113,7 @@ static weft_status set_shares(const step *s, size_t shard) {
 
 /* ---- states ---- */
 
-/* Enqueues the reads. others: NULL: only the averaged states are read. */
+/* Enqueues the reads of the states. others NULL: only the averaged states are read. */
 static weft_status read_states(
     const wi_shards *shards, wi_device *device, float *averaged, unsigned char *others) {
     for (size_t i = 0; i < shards->state_count; i++) {
@@ -135,7 +136,7 @@ static weft_status write_states(
     return WEFT_OK;
 }
 
-/* The states of all processes become the mean over the shards that have examples. */
+/* Sets the averaged states of all processes to the mean over the shards that have examples. */
 static weft_status finish_states(const step *s, float *sums) {
     wi_shards *const shards = s->shards;
     const size_t filled = s->examples < shards->count ? s->examples : shards->count;
@@ -194,7 +195,7 @@ static weft_status take_results(
     return WEFT_OK;
 }
 
-/* What all shards begin with. Other states than averaged ones stay as they are if shard 0 has no examples. */
+/* Records the states with which all shards begin. States that are not averaged do not change if shard 0 has no examples. */
 static weft_status note_states(const wi_shards *shards) {
     wi_device *const device = device_at(shards, 0);
     if (shards->state_count == 0) return WEFT_OK;
@@ -204,21 +205,23 @@ static weft_status note_states(const wi_shards *shards) {
     return WEFT_OK;
 }
 
-/* The first shard of each device begins with the states that are there, those of further devices by wi_copies_update. */
+/* Resets the states before a shard. The first shard of each device needs no reset: the device has the states already (on further devices
+ * by wi_copies_update). */
 static weft_status begin_states(const wi_shards *shards, size_t own) {
     const bool is_first = wi_shard_devices_next(&shards->devices, shards->devices.of[own], 0) == own;
     if (shards->state_count == 0 || is_first) return WEFT_OK;
     return write_states(shards, device_of(shards, own), shards->before, shards->others);
 }
 
-/* Other states than averaged ones are those of shard 0. */
+/* Reads the states after a shard; those that are not averaged only after the process's first shard. */
 static weft_status end_states(const wi_shards *shards, size_t own, float *slot) {
     if (shards->state_count == 0) return WEFT_OK;
     return read_states(
         shards, device_of(shards, own), slot, own == 0 ? shards->others + shards->other_bytes : NULL);
 }
 
-/* Enqueues the work of a shard: on a single device also the reads of its gradients, for which some drivers wait. */
+/* Enqueues the launches of a shard, and on a single device also the reads of its gradients. (With several devices the reads are enqueued
+ * later, because enqueueing a read blocks in some drivers.) */
 static weft_status start_shard(step *s, size_t own) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
@@ -234,7 +237,7 @@ static weft_status start_shard(step *s, size_t own) {
     return reads ? wi_shards_run_reading(shards, plans_for(shards, examples), own) : weft_plan_run(plan);
 }
 
-/* Waits for a shard, and takes its results. */
+/* Waits for a shard, and reads its results. */
 static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
@@ -255,7 +258,7 @@ static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     return take_results(s, columns, examples, result);
 }
 
-/* Waits for what a failed step has enqueued, which uses the batch's memory. */
+/* After an error: waits for everything that the step has enqueued, because it uses the batch's memory. */
 static void abandon(const wi_shards *shards) {
     char line[WI_ERROR_LINE];
     wi_error_save(line, sizeof line);
@@ -263,7 +266,7 @@ static void abandon(const wi_shards *shards) {
     wi_error_restore(line);
 }
 
-/* Names the device of a shard in the message of its error, where there are several. */
+/* If there are several devices, adds the name of the shard's device to the error message. */
 static weft_status name_device(const step *s, size_t own, weft_status status) {
     const wi_device *const device = device_of(s->shards, own);
     char place[64];
@@ -273,7 +276,7 @@ static weft_status name_device(const step *s, size_t own, weft_status status) {
     return status;
 }
 
-/* Gives each device that has nothing to do its next shard. */
+/* Starts the next shard of each idle device. */
 static weft_status start_shards(step *s) {
     const wi_shard_devices *const devices = &s->shards->devices;
     for (size_t d = 0; d < devices->count; d++) {
@@ -293,7 +296,7 @@ static weft_status run_next(step *s, size_t own, wi_shard_result *result) {
     return WEFT_OK;
 }
 
-/* Runs a shard while the other devices have nothing to do. */
+/* Runs a shard while the other devices are idle, and measures its time. */
 static weft_status run_measured(step *s, size_t own, wi_shard_result *result) {
     const double began = wi_clock_seconds();
     WI_TRY(name_device(s, own, start_shard(s, own)));
@@ -302,7 +305,7 @@ static weft_status run_measured(step *s, size_t own, wi_shard_result *result) {
     return WEFT_OK;
 }
 
-/* Runs the process's shards, one on each device at a time. The exchange of a shard's gradients goes on while further shards are computed. */
+/* Runs the process's shards, one at a time on each device. The gradients of a shard are exchanged while further shards are computed. */
 static weft_status run_shards(step *s, weft_status status) {
     wi_shards *const shards = s->shards;
     wi_shard_result own[WI_MAX_OWN_SHARDS] = {0};
@@ -328,7 +331,7 @@ static weft_status run_shards(step *s, weft_status status) {
 
 /* ---- the results of the batch ---- */
 
-/* The numbers that an undivided step has. */
+/* Combines the results of all shards into the record that an undivided step would have. */
 static void combine(const step *s, wi_record *record) {
     const wi_pass *const pass = s->pass;
     double loss = 0, right = 0, counted = 0;
@@ -353,7 +356,7 @@ static void combine(const step *s, wi_record *record) {
     record->measured = true;
 }
 
-/* The accuracy of this process gets the rows of the others, so that the caller sees that of all. */
+/* Adds the rows of the other processes to the accuracy of this process, so that the caller sees the accuracy of the whole batch. */
 static void join_accuracy(const step *s, const wi_record *record) {
     double *const sums = wi_pass_accuracy_sums(s->pass), own_right = 0, own_counted = 0;
     for (size_t i = 0; i < s->shards->own.count; i++) {
@@ -365,7 +368,7 @@ static void join_accuracy(const step *s, const wi_record *record) {
     sums[1] += record->counted - own_counted;
 }
 
-/* Rank 0 tells of a process that is slow for long: all others wait for it in each step. */
+/* In rank 0: logs a process that is persistently slow, because all others wait for it in each step. */
 static void watch_speeds(const step *s) {
     wi_shards *const shards = s->shards;
     if (!shards->trains || !shards->speeds.sums) return;
@@ -408,7 +411,7 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
     return wi_shards_optimizer(shards) ? wi_shards_gather_parameters(shards, status) : status;
 }
 
-/* Do the plans of the loss draw random numbers? All of them do, or none. */
+/* Do the plans of the loss draw random numbers? Either all of them do, or none does. */
 static bool draws(const wi_shards *shards) {
     for (size_t i = 0; i < WI_SHARD_SIZES; i++) {
         const weft_plan *const plan = shards->plans[i].loss[0];

@@ -78,7 +78,7 @@ static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const
     WI_TRY(wi_minimize_divided(shards->part, terms->count > 0 && !terms->is_always, optimizer,
         &shards->divided, shards->updates, WEFT_MAX_UPDATES, &shards->update_count));
     shards->trains = true;
-    /* The plan of the loss changes no parameter, which the log would mention otherwise. */
+    /* Prevents the warning about a plan without updates: the plan of the loss changes no parameter by intention. */
     shards->part->graph->told_of_training = true;
     for (size_t i = 0; i < shards->divided.count; i++)
         shards->gradients += shards->divided.bytes[i] / sizeof(float);
@@ -139,7 +139,7 @@ static weft_status create_plans(wi_pass *pass, wi_shard_plans *plans, size_t exa
         WI_TRY(wi_pass_create_plan(pass, &plans->totals, 0, totals, pass->terms.count, examples));
     for (int d = 0; d < (int)pass->shards->devices.count; d++)
         WI_TRY(wi_pass_create_plan(pass, &plans->loss[d], d, pass->outputs, pass->output_count, examples));
-    if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset tells the length */
+    if (!plans->loss[0]) return WEFT_OK; /* planned when a dataset determines the length */
     plans->examples = examples;
     const bool lists = pass->shards->trains && !pass->shards->states;
     return lists ? list_states(pass->shards, plans->loss[0]) : WEFT_OK;
@@ -154,7 +154,7 @@ static weft_status plan_size(wi_pass *pass, size_t entry, size_t examples) {
     return create_plans(pass, &plans[entry], examples);
 }
 
-/* The first entry is of a whole batch, whose shards have one size; the others are of the smaller last batch. */
+/* The first entry is for whole batches, whose shards all have the same size; the others are for the smaller last batch. */
 weft_status wi_shards_plan(wi_pass *pass, size_t examples) {
     wi_shards *const shards = pass->shards;
     const size_t least = examples / shards->count, most = (examples + shards->count - 1) / shards->count;

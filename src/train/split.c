@@ -26,7 +26,8 @@ static weft_status copy_origins(
 /* Creates a dataset of the `count` examples i with drawn[i] == wanted. */
 static weft_status copy_part(
     weft_dataset **part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
-    WI_TRY(wi_dataset_create_made(part, from->context, from->source, count, from->columns, from->count));
+    WI_TRY(
+        wi_dataset_create_from_source(part, from->context, from->source, count, from->columns, from->count));
     if (from->source) WI_TRY(copy_origins(*part, from, drawn, wanted, count));
     for (size_t c = 0; c < from->count; c++) {
         const size_t bytes = wi_column_bytes(&from->columns[c]);

@@ -61,7 +61,7 @@ static weft_status create(weft_dataset **dataset, weft_context *context, wi_sour
     const weft_column columns[] = {{.name = "tokens", .dtype = WEFT_I32, .rank = 1, .dims = {steps}},
         {.name = "next", .dtype = WEFT_I32, .rank = 1, .dims = {steps}},
         {.name = "carry", .dtype = WEFT_F32}};
-    return wi_dataset_create_made(dataset, context, source, l->sequences * l->streams, columns, 3);
+    return wi_dataset_create_from_source(dataset, context, source, l->sequences * l->streams, columns, 3);
 }
 
 static weft_status build(weft_dataset **dataset, weft_context *context, const char *name,
@@ -85,7 +85,7 @@ typedef struct text_source {
     wi_text_source text;
     weft_vocabulary *vocabulary;
     layout layout;
-    uint64_t *offsets; /* of every steps-th token in the text */
+    uint64_t *offsets; /* offsets in the text of tokens 0, steps, 2 · steps, ... */
     size_t offset_count, capacity;
     size_t tokens; /* in the text */
 } text_source;
@@ -104,7 +104,7 @@ static weft_status encode_sequence(
     return WEFT_OK;
 }
 
-static weft_status make_example(
+static weft_status load_example(
     const wi_source *base, const wi_example *example, wi_workspace *workspace, void *const *targets) {
     const text_source *const source = (const text_source *)(const void *)base;
     const layout *const l = &source->layout;
@@ -134,14 +134,14 @@ static weft_status create_source(
     text_source **source, weft_context *context, const char *path, const weft_vocabulary *vocabulary) {
     text_source *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    wi_source_init(&made->base, SIZE_MAX, make_example, destroy_source);
+    wi_source_init(&made->base, SIZE_MAX, load_example, destroy_source);
     made->allocator = context->allocator;
     made->vocabulary = weft_vocabulary_retain((weft_vocabulary *)(uintptr_t)vocabulary);
     *source = made;
     return wi_text_open(&made->text, &made->file, made->name, context, path);
 }
 
-/* Counts the tokens, and notes where sequences begin. */
+/* Counts the tokens, and records the offsets at which sequences begin. */
 static weft_status index_tokens(text_source *source, wi_text_walk *walk, size_t steps) {
     for (bool more = true;;) {
         int32_t number = 0;

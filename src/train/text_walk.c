@@ -39,7 +39,7 @@ void wi_text_walk_clear(wi_text_walk *walk) {
     wi_file_window_clear(&walk->window, walk->text->file->allocator);
 }
 
-/* The bytes of the text from walk->at on, at least `wanted` unless *is_last: they reach to its end. */
+/* Returns the bytes of the text from walk->at on: at least `wanted` bytes, or fewer if *is_last, which means that they are the last ones. */
 static weft_status look(wi_text_walk *walk, size_t wanted, const char **bytes, size_t *count, bool *is_last) {
     const wi_data_file *const file = walk->text->file;
     const uint64_t offset = walk->text->begin + walk->at;
@@ -91,7 +91,7 @@ static weft_status next_word(wi_text_walk *walk, wi_token *token, bool *more) {
             take(walk, token, here, bytes, false);
             return WEFT_OK;
         }
-        wanted = 2 * count + 1; /* the word may go on */
+        wanted = 2 * count + 1; /* the word may continue */
     }
 }
 

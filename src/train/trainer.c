@@ -59,9 +59,8 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
             "must not be NULL",
             options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
     if (options->gradient_histograms && options->step)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be together with a "
-                                        "step callback, whose inputs they "
-                                        "lack");
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be used with a step "
+                                        "callback, which writes further inputs");
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }

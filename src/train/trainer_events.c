@@ -47,7 +47,7 @@ static size_t list_settings(const weft_trainer *trainer, weft_hyperparameter set
         {.name = "precision", .text = precisions[o->precision]},
         {.name = "device", .text = weft_context_device(trainer->context)->name},
         {.name = "weft", .text = weft_version()},
-        /* From here on, only without the option updates. */
+        /* The settings from here on are left out if the option updates is set. */
         {.name = "optimizer", .text = optimizer_name(rule->kind)},
         {.name = "learning_rate", .number = (double)rule->rate},
         {.name = "momentum", .number = (double)rule->momentum},

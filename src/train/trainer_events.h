@@ -1,5 +1,5 @@
-/* What a trainer reports to its weft_events: the settings and the network when they are opened, then values and
- * distributions of steps and epochs. Without the options `events` and `html` these functions do nothing. */
+/* The events that a trainer reports: the settings and the network at the beginning of the first run, then values and distributions of
+ * steps and epochs. Without the options `events` and `html` these functions do nothing. */
 #ifndef WI_TRAINER_EVENTS_H
 #define WI_TRAINER_EVENTS_H
 
@@ -7,12 +7,12 @@
 
 /* Opens the files, unless they are open. */
 weft_status wi_trainer_events_open(weft_trainer *trainer);
-/* Before the first step of an epoch, with its batch: the distributions of gradients. */
+/* Reports the distributions of the gradients in this batch. Called before the first step of an epoch. */
 weft_status wi_trainer_events_batch(const weft_trainer *trainer, const void *const *columns, size_t examples);
-/* The values of trainer->step_report, and those of trainer->report with the distributions of the parameters. */
+/* Report the values of trainer->step_report, and those of trainer->report with the distributions of the parameters. */
 weft_status wi_trainer_events_step(const weft_trainer *trainer, const wi_log_event *event);
 weft_status wi_trainer_events_epoch(const weft_trainer *trainer, const wi_log_event *event);
-/* Brings the events to the files. The log has an error already; the thread's error line is kept. */
+/* Writes all queued events to the files. Errors are only logged, and the thread's error message does not change. */
 void wi_trainer_events_flush(const weft_trainer *trainer);
 
 #endif

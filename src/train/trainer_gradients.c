@@ -74,7 +74,7 @@ static weft_status report_all(gradients *g, weft_events *events, size_t step) {
     return WEFT_OK;
 }
 
-/* The snapshot lives only from here to the end, as it takes as much device memory as the parameters and states. */
+/* The snapshot exists only during this function, because it takes as much device memory as the parameters and states. */
 static weft_status run(
     gradients *g, const weft_trainer *trainer, const void *const *columns, size_t examples) {
     weft_snapshot *before = NULL;

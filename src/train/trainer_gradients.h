@@ -4,10 +4,10 @@
 
 #include "train/trainer_shared.h"
 
-/* Computes the gradients of the loss in this batch by a plan of their own, and reports one distribution per parameter
- * that is not frozen. Everything that the run of the plan changes, such as running statistics and the counter of random
- * numbers, is restored, so that the training gets the same bits as without this call. With gradient shards: reports the gradients of the step
- * in progress, after they were added up. */
+/* Computes the gradients of the loss in this batch by a separate plan, and reports one distribution per parameter that is not
+ * frozen. Everything that the run of the plan changes, such as running statistics and the counter of random numbers, is
+ * restored, so that the training computes the same bits as without this call. If batches are divided into shards, reports the
+ * gradients of the step in progress instead, after they were added up. */
 weft_status wi_trainer_gradients(const weft_trainer *trainer, const void *const *columns, size_t examples);
 
 #endif

@@ -33,7 +33,8 @@ static bool shares_batch(const weft_trainer *trainer) {
            (undivided_option(options) || has_sparse_table(trainer->graph));
 }
 
-/* WEFT_DISTRIBUTED=mpi lets a program train with others that does not know of jobs. */
+/* Opens a job if WEFT_DISTRIBUTED=mpi is set, so that a program that does not call weft_distributed_open can train in several
+ * processes. */
 static weft_status open_job(weft_trainer *trainer) {
     const char *const wanted = wi_environment("WEFT_DISTRIBUTED");
     if (trainer->options.distributed || !wanted) return WEFT_OK;
@@ -77,7 +78,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
-/* What must be equal in all processes, a line each. */
+/* Writes a line for each setting that must be equal in all processes. */
 static void describe(const weft_trainer *trainer, const weft_dataset *dataset, wi_text *text) {
     const weft_trainer_options *const o = &trainer->options;
     wi_text_append(

@@ -84,7 +84,7 @@ static bool saves_now(const weft_trainer *trainer) {
            wi_checkpointer_is_due(checkpointer) && wi_checkpointer_is_idle(checkpointer);
 }
 
-/* Does the schedule take skipped steps into account now? It does so at multiples of WI_PASS_INTERVAL steps. */
+/* Does the schedule take skipped steps into account after this step? It does so after multiples of WI_PASS_INTERVAL steps. */
 static bool schedule_looks(const weft_trainer *trainer) {
     const wi_loss_terms *const terms = &trainer->terms;
     const bool may_be_empty = terms->count > 0 && !terms->is_always;

@@ -43,7 +43,7 @@ struct weft_trainer {
     wi_checkpointer checkpointer;
     weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
     wi_resume resume;
-    bool knows;           /* the graph has the encodings of the dataset of this trainer's training */
+    bool knows;           /* the graph has the encodings of the dataset with which this trainer trains */
     bool ends;            /* a callback or weft_trainer_stop asked the current run to end */
     bool save_now;        /* a checkpoint is saved when the device has finished the steps so far */
     uint64_t epochs;      /* begun so far, over all runs; also the number for the shuffle */
@@ -64,11 +64,12 @@ struct weft_trainer {
 };
 
 /* ---- processes that train together (trainer_group.c) ---- */
-/* Decides into how many shards batches are divided, and leaves files to rank 0. */
+/* Decides into how many shards batches are divided. In all ranks but 0, removes the options that write files. */
 weft_status wi_trainer_divide(weft_trainer *trainer);
-/* Compares what all processes are about to run, and gives them the parameters of rank 0. status: of preparing the run. */
+/* Checks that all processes are about to run the same training, and copies the parameters of rank 0 to all. status: WEFT_OK, or the error
+ * of preparing the run. */
 weft_status wi_trainer_begin_group(weft_trainer *trainer, const weft_dataset *dataset, weft_status status);
-/* *ends: whether any process wants to end the run. */
+/* Sets *ends in all processes to true if it is true in one. */
 weft_status wi_trainer_agree(weft_trainer *trainer, bool *ends);
 /* Tells the others that the run of this process has failed. Returns the status. */
 weft_status wi_trainer_end_group(weft_trainer *trainer, weft_status status);

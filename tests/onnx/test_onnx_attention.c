@@ -309,7 +309,7 @@ static const struct {
 } refused[] = {
     {"Attention", "q k k", "is_causal=1 qk_matmul_output_mode=1", "is not the same in all versions"},
     {"Attention", "q k k", "left_window_size=2", "are not the same in all versions"},
-    {"Attention", "q k k mask1", "", "a mask for one of several keys"},
+    {"Attention", "q k k mask1", "", "a mask whose last axis has the size 1"},
     {"Attention", "q odd odd", "", "cannot be divided into its heads"},
     {"Attention", "flat flat flat", "q_num_heads=3 kv_num_heads=3", "cannot be divided into its heads"},
     {"RotaryEmbedding", "q c c", "rotary_embedding_dim=8", "its caches do not match its heads"},

@@ -184,7 +184,7 @@ static const struct {
     {"Range", "a b c", {"", "", ""}, {{0}, {5}, {0}}, "has no end"},
     {"TopK", "a b", {"3", "1"}, {{1, 2, 3}, {4}}, "not within the axis"},
     {"Concat", "a b", {"3", "2 1"}, {{1, 2, 3}, {1, 2}}, "do not fit"},
-    {"SequenceAt", "a b", {"3", ""}, {{1, 2, 3}, {0}}, "no sequence"},
+    {"SequenceAt", "a b", {"3", ""}, {{1, 2, 3}, {0}}, "not a sequence"},
     {"If", "a", {""}, {{1}}, "no graph 'then_branch'"},
     {"Loop", "a - b", {"", "3"}, {{1}, {1, 2, 3}}, "no graph 'body'"},
     {"Scan", "a", {"3"}, {{1, 2, 3}}, "it scans 0 of its 1 inputs"}};
@@ -341,9 +341,9 @@ static void test_loops(void **state) {
     write_loop(1, "turns", 3); /* three times 0 + 1 + 2 */
     assert_weft_fails(WEFT_ERROR_SHAPE, try_load(), "9");
     write_loop(0, "turns", 1 << 20);
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 turns");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 iterations");
     write_loop(0, "-", 0);
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 turns");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "(Loop)", "more than 4096 iterations");
     write_loop(2, "turns", 4000);
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, try_load(), "too many nodes");
 }

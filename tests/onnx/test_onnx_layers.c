@@ -151,7 +151,7 @@ static void test_computed_statistics(void **state) {
 static const refusal refused[] = {
     {"Gather", "axis=1", {{F, "2 3", {0}}, {I, "1", {3}}}, "the index 3 is outside of an axis of 3"},
     {"Compress", "axis=1", {{F, "2 3", {0}}, {B, "4", {0, 0, 0, 1}}},
-        "its condition takes nothing, or beyond"},
+        "its condition selects no element, or one beyond"},
     {"OneHot", "", {{I, "2", {0}}, {I, "", {0}}, {F, "2", {0, 1}}}, "its depth or its axis is out of range"},
     {"ReverseSequence", "time_axis=2", {{F, "2 3", {0}}, {I, "3", {1, 1, 1}}}, "its axes must be 0 and 1"},
     {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, "do not fit"},
@@ -177,7 +177,7 @@ static const refusal refused[] = {
     {"Unsqueeze", "", {{F, "2 3", {0}}, {I, "1", {5}}}, "there is no axis 5"},
     {"Transpose", "perm=[0]", {{F, "2 3", {0}}}, "perm has 1 axes of 2"},
     {"Expand", "", {{F, "2 3", {0}}, {I, "9", ONES}}, "the shape has 9 dimensions"},
-    {"Split", "axis=1", {{F, "2 3", {0}}, {I, "1", {2}}}, "the sizes of its parts do not fit to axis 1"},
+    {"Split", "axis=1", {{F, "2 3", {0}}, {I, "1", {2}}}, "the sizes of its parts do not add up to axis 1"},
     {"Slice", "", {{F, "2 3", {0}}, {I, "1", {0}}, {I, "1", {1}}, {I, "1", {7}}},
         "its axes, ends or steps do not match"},
     {"Slice", "", {{F, "2 3", {0}}, {I, "1", {0}}, {I, "1", {1}}, {I, "1", {0}}, {I, "1", {0}}},

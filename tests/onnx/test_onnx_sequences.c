@@ -164,7 +164,7 @@ static void test_no_turns(void **state) {
     onnx_node(&file, "Shape", "parts", "shape");
     onnx_output(&file, "shape");
     onnx_end_model(&file, model);
-    onnx_case_refused(&file, "Loop", "it has no turns, and output 1 has no fixed shape");
+    onnx_case_refused(&file, "Loop", "it has no iterations, and output 1 has no fixed shape");
 }
 
 /* ---- scans ---- */

@@ -48,8 +48,8 @@ static bool multiplies(const wi_op *op, weft_dtype format) {
 
 /* The second and third column of the op's row. */
 static void describe(const wi_op *op, char text[64]) {
-    const bool narrow =
-        op->kind == WI_PRODUCT || (wi_kernels_take(op, WEFT_BF16) && wi_kernels_take(op, WEFT_F16));
+    const bool narrow = op->kind == WI_PRODUCT ||
+                        (wi_kernels_accept_format(op, WEFT_BF16) && wi_kernels_accept_format(op, WEFT_F16));
     const bool bf16 = multiplies(op, WEFT_BF16), f16 = multiplies(op, WEFT_F16);
     snprintf(text, 64, "| %s | %s |", narrow ? "16 bits" : "f32",
         bf16 && f16 ? "bf16, f16"

@@ -102,7 +102,7 @@ static void stretch_layout(weft_plan *plan) {
     const int value = loop->operands[loop->operand_count - 1].value;
     wi_layout layout = *plan->partition.values[value].layout;
     layout.offset.actual = 1 << 28;
-    assert_weft_ok(wi_lay_value(&plan->partition, value, &layout));
+    assert_weft_ok(wi_set_layout(&plan->partition, value, &layout));
 }
 static void renumber_step(weft_plan *plan) {
     plan->partition.steps[0]->index = 1;

@@ -51,7 +51,7 @@ static void copy_nothing(weft_plan *plan) {
 }
 static void copy_strided(weft_plan *plan) {
     const int copy = step_on(plan, WI_STEP_TRANSFER, 0)->members[0];
-    assert_weft_ok(wi_lay_value(&plan->partition, copy, &(wi_layout){0}));
+    assert_weft_ok(wi_set_layout(&plan->partition, copy, &(wi_layout){0}));
 }
 /* What is transferred, in place of an operand that a later step reads. */
 static void address_other(weft_plan *plan) {

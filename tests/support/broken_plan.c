@@ -1,7 +1,7 @@
-/* A plan with everything in it, to be broken (contract in broken_plan.h). */
+/* Plans that tests damage on purpose (contract in broken_plan.h). */
 #include "support/broken_plan.h"
 
-/* Products, kernel ops, reductions that are cut, assignments, scalars. */
+/* The plan has products, ops with their own kernels, reductions that are divided among work-groups, assignments, and scalars. */
 enum { OUTPUTS = 9 };
 
 static weft_plan *make_plan(weft_graph *graph) {

@@ -1,4 +1,4 @@
-/* cmocka with the headers that it wants before it, and checks of statuses that show the error line. */
+/* cmocka with the headers that it needs before it, and assertions on statuses that print the error line. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -26,7 +26,7 @@ static inline void check_line(const char *part, const char *file, int line) {
 
 #define assert_ok(call)             check_status((call), WEFT_OK, __FILE__, __LINE__)
 #define assert_status(call, wanted) check_status((call), (wanted), __FILE__, __LINE__)
-/* The call fails with this status, and the error line contains the part. */
+/* Asserts that the call fails with this status, and that the error line contains `part`. */
 #define assert_fails(call, wanted, part)                                                                     \
     do {                                                                                                     \
         check_status((call), (wanted), __FILE__, __LINE__);                                                  \

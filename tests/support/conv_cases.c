@@ -17,7 +17,7 @@ static const conv_case conv_direct_cases[] = {
     {"groups", 2, 40, 7, 6, 136, 3, 1, 1, 1, 2},
     {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
 };
-/* Enough steps for all phases to be split on many units. */
+/* The sums have so many terms that each phase is split even on a device with many compute units. */
 static const conv_case conv_split_cases[] = {
     {"many channels", 1, 256, 7, 7, 68, 3, 1, 1, 1, 1},
     {"blocks that splits share unequally", 2, 500, 5, 6, 131, 1, 1, 1, 0, 1},
@@ -26,8 +26,8 @@ static const conv_case conv_split_cases[] = {
     {"stride 2, dilation 2", 1, 45, 11, 12, 64, 3, 2, 2, 1, 1},
     {"groups of odd channels", 1, 57, 9, 7, 51, 3, 2, 1, 1, 3},
 };
-/* Positions, of which a block has 8, in rows that end in a block, before and after others: as many in an image as in a block, fewer,
- * and many. Filters are rows, taps and channels are columns. */
+/* Gradients of weights: sums over positions, in blocks of 8. Image rows end within a block and at its end; images have fewer
+ * positions than a block, as many, and more. Filters are rows of the result, taps and channels are its columns. */
 static const conv_case conv_weight_cases[] = {
     {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
     {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
@@ -43,7 +43,7 @@ const conv_cases conv_direct = {"conv_gpu", CONV_BIAS, CONV_CASES(conv_direct_ca
                  conv_split = {"split_gpu", CONV_BIAS, CONV_CASES(conv_split_cases)},
                  conv_weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CONV_CASES(conv_weight_cases)};
 
-/* The steps of the plan that the kernel is for: how many; steps as of conv_net_steps. */
+/* Writes the steps of the plan that the kernel can execute to steps (see conv_net_steps), and returns their number. */
 static size_t steps_of(const conv_cases *k, const weft_plan *plan, const wi_step **steps) {
     return k->extras & CONV_OF_WEIGHT ? conv_net_weight_steps(plan, steps) : conv_net_steps(plan, steps);
 }

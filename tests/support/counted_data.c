@@ -40,7 +40,7 @@ weft_dataset *counted_dataset(const data *d, size_t examples) {
 const weft_class_loss_options counted_ignoring = {
     WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = -100};
 
-/* The logits are x: the layer begins as the identity. */
+/* The weight is the identity, so that the logits begin as x. */
 network counted_begin(void) {
     network n;
     n.graph = test_graph();

@@ -1,4 +1,4 @@
-/* Examples of which some have labels that do not count, a network whose logits they are, and trainers of it. */
+/* Examples, some of whose labels are ignored by the loss (-100); a network whose logits are the examples themselves; and its trainers. */
 #ifndef COUNTED_DATA_H
 #define COUNTED_DATA_H
 
@@ -13,7 +13,7 @@ typedef struct data {
 } data;
 
 data counted_data(void);
-/* A column of each, of the first examples. */
+/* A dataset of the first `examples` examples, with a column for each array of the struct. */
 weft_dataset *counted_dataset(const data *d, size_t examples);
 
 typedef struct network {
@@ -21,11 +21,11 @@ typedef struct network {
     weft_tensor *x, *logits, *label, *loss;
 } network;
 
-extern const weft_class_loss_options counted_ignoring; /* -100 */
-/* Without a loss. */
+extern const weft_class_loss_options counted_ignoring; /* the label -100 is ignored */
+/* Creates the network; its loss is NULL until counted_loss. */
 network counted_begin(void);
 void counted_loss(network *n);
-/* Of the network's loss; in the order of the dataset. */
+/* A trainer of the network's loss, with keep_order. */
 weft_trainer *counted_trainer(const network *n, weft_trainer_options options);
 
 #endif

@@ -10,16 +10,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Which number is an infinity instead. */
+/* The index of the number that is replaced by infinity; SIZE_MAX: none. */
 static size_t engine_infinity = SIZE_MAX;
 
-/* Eighths up to 1, exact in bf16; their products and sums are exact in f32. */
+/* Number i: a multiple of 1/8 in -1 .. 1. These are exact in bf16, and their products and sums are exact in f32. */
 static inline float engine_number(size_t i) {
     if (i == engine_infinity) return INFINITY;
     return (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
 }
 
-/* A buffer of the test's context with `count` of them from number `first` on. */
+/* Creates a buffer in the test's context with engine_number(first) to engine_number(first + count - 1) as numbers of this dtype. */
 static inline void upload_engine_numbers(wi_buffer *buffer, weft_dtype dtype, size_t count, size_t first) {
     wi_device *const device = wi_context_device(test_context());
     const wi_format *const format = wi_format_of(dtype);

@@ -1,5 +1,5 @@
-/* The records of an event file, whose lengths and checksums are tested while they are read, and the fields of their
- * messages. The code is independent of the library's. */
+/* Reads the records of an event file, and checks their lengths and checksums; reads the fields of their messages. The code shares
+ * nothing with the library. */
 #ifndef EVENT_RECORDS_H
 #define EVENT_RECORDS_H
 
@@ -22,23 +22,24 @@ typedef struct event_records {
 event_records event_records_read(const char *path);
 void event_records_free(event_records *records);
 
-/* The field of this number, the first from `index` 0 on, in a message; the test fails if the bytes are no message. False:
- * there is none. number: a varint or the bits of a fixed number; bytes: of a field with a length. */
+/* A field of a protobuf message. number: a varint or the bits of a fixed-size number; bytes: the content of a field with a length.
+ * proto_find finds the occurrence `index`, from 0, of the field with the number `field`; false: there is none. The test fails if the bytes
+ * are no valid message. */
 typedef struct proto_field {
     uint64_t number;
     proto_bytes bytes;
 } proto_field;
 bool proto_find(proto_bytes message, uint32_t field, size_t index, proto_field *found);
-/* These fail the test if there is no such field. */
+/* The following functions fail the test if there is no such field. */
 proto_bytes proto_message(proto_bytes message, uint32_t field, size_t index);
 uint64_t proto_number(proto_bytes message, uint32_t field);
 double proto_double(proto_bytes message, uint32_t field);
 float proto_float(proto_bytes message, uint32_t field);
 bool proto_is(proto_bytes message, uint32_t field, size_t index, const char *text);
 
-/* What events of a file say of a tag. */
+/* ---- the contents of events ---- */
 size_t event_step(proto_bytes event); /* 0 if it is not there */
-/* Value number `index` of the summary with this tag, from any event of the file. *step: of the event. False: there is
+/* Finds value number `index`, from 0, with this tag in the summaries of all events. *step: the step of its event. Returns false if there is
  * none. */
 bool event_value(
     const event_records *records, const char *tag, size_t index, proto_bytes *value, size_t *step);

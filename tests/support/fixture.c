@@ -22,7 +22,7 @@ static void show_warning(void *user, weft_log_level level, const char *line) {
     if (level == WEFT_LOG_WARNING || getenv("WEFT_TEST_VERBOSE")) fprintf(stderr, "weft: %s\n", line);
 }
 
-/* Kernels of class gpu for 2^30 elements or more, whatever the sizes. */
+/* Whether kernels of class gpu are to be compiled as for 2^30 elements or more (64-bit indices), for any size. */
 static bool has_wide_indices(void) {
     const char *const value = getenv("WEFT_TEST_INDICES");
     return value && strcmp(value, "64") == 0;
@@ -36,8 +36,8 @@ weft_context *test_context_open(weft_context_options options) {
     return context;
 }
 
-/* The check of a product by an engine's model takes Oclgrind minutes. Other drivers make it; Oclgrind runs the kernel in
- * test_gemm_engine_model. */
+/* The library checks the kernel of each engine by a product, which takes minutes for the model of an engine in Oclgrind. There the check
+ * counts as passed; test_gemm_engine_model runs the kernel. */
 static void take_models_as_right(wi_device *device) {
     char question[WI_GEMM_CHECK_NAME], name[WI_PROBE_NAME];
     if (!device->caps.engine_model || strcmp(device->info.platform, "Oclgrind") != 0) return;
@@ -66,7 +66,8 @@ const char *test_path(const char *name) {
     return scratch_path(test_folder(), name);
 }
 
-/* builtins.clh declares what kernels call: a program that had to be built without it is slow to build, for every user. */
+/* Counts the programs that could not be built with builtins.clh, which declares the functions that kernels call. Such a program takes long
+ * to build for every user, so the test fails. */
 static int count_undeclared(void) {
     const size_t undeclared = shared ? wi_programs_stats(wi_context_device(shared))->undeclared : 0;
     if (undeclared > 0)
@@ -107,7 +108,7 @@ bool test_selects(const char *name) {
     return !test_selects_some() || fnmatch(selected_cases(), name, 0) == 0;
 }
 
-/* Before main, which runs groups of tests. */
+/* Runs before main: sets cmocka's filter from $WEFT_TEST_CASES. */
 __attribute__((constructor)) static void select_tests(void) {
     if (test_selects_some()) cmocka_set_test_filter(selected_cases());
 }

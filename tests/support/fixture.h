@@ -1,4 +1,4 @@
-/* What every test of this library begins with: a context, assertions that print the error line, numbers.
+/* Included by every test of this library: a context, assertions that print the error line, random numbers.
  *
  * Include this first: cmocka.h needs the headers before it in this order. */
 #ifndef TEST_FIXTURE_H
@@ -14,34 +14,33 @@
 
 /* The program's context: the device of $WEFT_DEVICE (else the best), opened once. */
 weft_context *test_context(void);
-/* The program's own folder, made at the first call, and a path in it (valid until the next call). */
+/* A folder of this test program, created at the first call, and the path of a file in it (valid until the next call). */
 const char *test_folder(void);
 const char *test_path(const char *name);
-/* Closes the context, deletes the folder; what main returns. (An exit handler would come after the drivers'
- * own.) */
+/* Closes the context and deletes the folder. main returns the result. (An exit handler would run after those of the
+ * drivers.) */
 int test_finish(int failed);
-/* With $WEFT_TEST_INDICES=64 the indices of all kernels have 64 bits.
- *
- * A context of its own on the same device, for tests that need other options; the caller releases it. */
+/* Opens another context on the same device, for tests that need other options; the caller releases it. With
+ * $WEFT_TEST_INDICES=64, all kernels of its plans have 64-bit indices. */
 weft_context *test_context_open(weft_context_options options);
-/* A graph of its own in test_context(). */
+/* Creates a graph in test_context(). */
 weft_graph *test_graph(void);
-/* $WEFT_TEST_REDUCED is set: tiny shapes and few cases, for interpreters of OpenCL. */
+/* Whether $WEFT_TEST_REDUCED is set: tiny shapes and few cases, for interpreters of OpenCL such as Oclgrind. */
 bool test_reduced(void);
-/* $WEFT_TEST_CASES is not set, or a pattern (with * and ?) of this name of a test or case: those alone run, whatever their
- * sizes. */
+/* Whether the test or case of this name is to run: $WEFT_TEST_CASES is not set, or its pattern (with * and ?) matches the name. Cases that
+ * the pattern selects run even with $WEFT_TEST_REDUCED. */
 bool test_selects(const char *name);
-/* It is set. */
+/* Whether $WEFT_TEST_CASES is set. */
 bool test_selects_some(void);
-/* Does the device flush float32 numbers below 2^-126 to zero? */
+/* Whether the device flushes float32 numbers below 2^-126 to zero. */
 bool test_device_flushes(void);
-/* Does it lose the sign of zeros, and x / 0 (WI_QUIRK_LOOSE_EDGES)? Such results are not judged there, and a
- * line says so once. */
+/* Whether the device loses the sign of zeros and computes x / 0 wrongly (WI_QUIRK_LOOSE_EDGES). Tests then do not check
+ * such results; a line says so once. */
 bool test_device_loose(void);
 
 /* Fails the test with the library's error line unless the call returned WEFT_OK. */
 #define assert_weft_ok(call) test_assert_status((call), WEFT_OK, #call, __FILE__, __LINE__)
-/* Fails unless the call returned this code and its line holds every one of the given texts. */
+/* Fails unless the call returned this code and the error line contains each of the given texts. */
 #define assert_weft_fails(status, call, ...)                                                                 \
     test_assert_fails((call), (status), #call, __FILE__, __LINE__, (const char *const[]){__VA_ARGS__, NULL})
 void test_assert_status(weft_status got, weft_status wanted, const char *what, const char *file, int line);
@@ -52,7 +51,8 @@ void test_assert_fails(weft_status got, weft_status wanted, const char *what, co
 typedef struct test_random {
     uint64_t state;
 } test_random;
-test_random test_random_named(const char *name, uint64_t number); /* its own sequence for every name */
+test_random test_random_named(
+    const char *name, uint64_t number); /* another sequence for each name and number */
 uint64_t test_random_bits(test_random *random);
 double test_random_between(test_random *random, double low, double high);
 int64_t test_random_below(test_random *random, int64_t bound); /* 0 .. bound - 1 */

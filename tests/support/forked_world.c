@@ -1,4 +1,4 @@
-/* A world (contract in forked_world.h). */
+/* The objects that tests of fork() use (contract in forked_world.h). */
 #include "support/checks.h"
 #include "support/fixture.h"
 
@@ -32,7 +32,7 @@ weft_status world_trainer(world *w, weft_trainer **trainer, const char *folder, 
     return weft_trainer_create(trainer, w->cost, &options);
 }
 
-/* `later` is a parameter that no call has needed yet, and whose numbers take seconds to draw. */
+/* No call has needed the parameter `later` yet, so that its initial values, which take seconds, are not computed. */
 static void make_network(world *w) {
     w->net = small_net_in(w->context);
     w->label = weft_input(w->net.graph, "label", WEFT_I32);

@@ -1,5 +1,5 @@
-/* A context with all that stands on it, for tests that fork beside it: a network, a plan that has run, a loader whose threads have
- * begun, a trainer that has evaluated, a snapshot, a metric, and files of weights in a folder. */
+/* A context with objects of all kinds, for tests that fork while these exist: a network, a plan that has run, a loader whose threads are
+ * running, a trainer that has evaluated, a snapshot, a metric, and files of weights in a folder. */
 #ifndef FORKED_WORLD_H
 #define FORKED_WORLD_H
 
@@ -13,8 +13,8 @@ typedef struct world {
     char *folder;
     weft_context *context, *other;
     small_net net;
-    weft_tensor *label, *cost, *spare; /* spare: of the weight's shape */
-    weft_tensor *later;                /* in the context's graph; see world_open */
+    weft_tensor *label, *cost, *spare; /* spare: a parameter of the weight's shape */
+    weft_tensor *later;                /* a parameter of the context's default graph; see world_open */
     weft_plan *plan, *made;
     weft_dataset *data;
     weft_loader *loader, *second;
@@ -25,20 +25,21 @@ typedef struct world {
     size_t count;
     const void *columns[2];
     float x[WORLD_BATCH * SMALL_NET_IN], y[WORLD_BATCH * SMALL_NET_OUT], weight[SMALL_NET_OUT * SMALL_NET_IN];
-    int counted; /* of steps that the callback saw */
+    int counted; /* how often the callback for steps was called */
     int failures;
 } world;
 
-/* two_queues: with a second queue, for uploads. Numbers of the parameter `later`, a square of WORLD_SIDE, take seconds to draw, and
- * nothing needs them yet. */
+/* two_queues: the context has a second queue, for uploads. The parameter `later` (WORLD_SIDE, WORLD_SIDE) is created, but its initial
+ * values, which take seconds to compute, are not needed yet. */
 void world_open(world *w, bool two_queues, weft_progress_callback step);
-/* All objects, but not the folder; for children. */
+/* Releases all objects, but keeps the folder; for child processes. */
 void world_release(world *w);
 void world_close(world *w);
 
-/* The batch w->x. */
+/* A column with the batch w->x. */
 weft_column world_column(world *w);
-/* Two epochs; with a checkpoint after every step, and the log log.csv in the world's folder, where a folder is given for checkpoints. */
+/* Creates a trainer for two epochs. folder: for checkpoints, one after every step, and then with the log log.csv in the world's folder;
+ * NULL: no checkpoints and no log. */
 weft_status world_trainer(world *w, weft_trainer **trainer, const char *folder, weft_progress_callback step);
 
 #endif

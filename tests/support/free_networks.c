@@ -66,7 +66,7 @@ static weft_tensor *reduced_by_index(const free_scene *s) {
     weft_tensor *const most = weft_scatter_reduce(s->x, 1, order, weft_sin(s->x), WEFT_SCATTER_MAX, false);
     return weft_scatter_reduce(most, 1, order, s->x, WEFT_SCATTER_MEAN, true);
 }
-static weft_tensor *sparse(const free_scene *s) { /* a row of each place */
+static weft_tensor *sparse(const free_scene *s) { /* the product with a diagonal matrix */
     weft_tensor *const place = weft_arange(s->graph, WEFT_I32, 0, (double)s->length, 1);
     weft_tensor *const values = weft_full(s->graph, WEFT_F32, 0.5, 1, (const int64_t[]){s->length});
     weft_tensor *const sum =
@@ -77,7 +77,8 @@ static weft_tensor *sizes(const free_scene *s) {
     weft_tensor *const size = weft_cast(weft_size(s->x, 1), WEFT_F32);
     return weft_div(weft_mul(s->x, weft_cast(weft_size(s->x, 0), WEFT_F32)), size);
 }
-static weft_tensor *merged(const free_scene *s) { /* batch and length, and back */
+static weft_tensor *merged(
+    const free_scene *s) { /* merges batch and length into one axis, and splits it again */
     weft_tensor *const rows = weft_flatten_axes(s->x, 0, 1);
     return weft_reshape(weft_linear(rows, FREE_WIDTH), weft_tensor_dimension(s->x, 0), s->length, FREE_WIDTH);
 }
@@ -156,7 +157,7 @@ static weft_tensor *sequence_loss(const free_scene *s) {
     return weft_add(weft_sequence_cross_entropy(logits, s->tokens, NULL),
         weft_sequence_cross_entropy(logits, s->tokens, s->lengths));
 }
-static weft_tensor *pointed(const free_scene *s) { /* which of the places */
+static weft_tensor *pointed(const free_scene *s) { /* the classes are the positions in the sequence */
     weft_tensor *const scores = weft_sum(s->x, 2);
     return weft_add(weft_cross_entropy(scores, s->lengths), weft_multi_margin(scores, s->lengths, 1));
 }
@@ -273,7 +274,7 @@ const free_network free_networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1
     NETWORK(squares, 1), NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1)};
 const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
-/* ---- at a length ---- */
+/* ---- creating the network's nodes at a fixed length ---- */
 
 /* What wi_make_at_sizes gives over what it gave for the inputs; made: by number of a node. */
 static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor **made) {
@@ -337,11 +338,11 @@ void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi
     wi_rewrite_end(&pass);
 }
 
-/* ---- the same nodes ---- */
+/* ---- comparing nodes ---- */
 
 typedef struct comparison {
     int64_t batch;
-    const weft_tensor **partner; /* by node id: with which a node was found to be the same */
+    const weft_tensor **partner; /* by node id: the node that was found to be equal; NULL: none yet */
 } comparison;
 
 static double value_at(const weft_tensor *constant, int64_t batch) {

@@ -1,4 +1,4 @@
-/* Networks over sequences, which between them have every op of the table that can take a size that plans give. */
+/* Networks over sequences of open length (WEFT_LENGTH). Together they contain every op of the op table that accepts such a size. */
 #ifndef TEST_FREE_NETWORKS_H
 #define TEST_FREE_NETWORKS_H
 
@@ -16,14 +16,14 @@ typedef struct free_scene {
 typedef struct free_network {
     const char *name;
     weft_tensor *(*build)(const free_scene *);
-    int64_t shortest;  /* length that it takes */
-    bool takes_places; /* `lengths` are places in 0 .. length - 1, not lengths from 1 on */
+    int64_t shortest;  /* the smallest length that the network accepts */
+    bool takes_places; /* `lengths` are positions in 0 .. length - 1, not lengths from 1 on */
 } free_network;
 
 extern const free_network free_networks[];
 extern const size_t free_network_count;
 
-/* The value of a network, a loss, and its gradients by an input and by all parameters. */
+/* The value of a network, a loss of this value, and the gradients of the loss with respect to an input and all parameters. */
 typedef struct free_results {
     weft_tensor *of[FREE_RESULTS];
     size_t count;
@@ -38,8 +38,9 @@ wi_given free_given(int64_t batch, int64_t length);
 void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
 void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
 
-/* The first of the results that is another node than it would be directly; count: none is. Equal nodes are one, but counts, which
- * plans take as multiples of the batch, have equal numbers. */
+/* Compares results that were created again at fixed sizes (given) with those of a network that was built with these sizes (direct). Returns
+ * the index of the first pair that is not the same computation, or count. Constants that depend on the batch size are compared by their
+ * values at `batch`. */
 size_t free_other_node(const weft_graph *graph, weft_tensor *const *given, weft_tensor *const *direct,
     size_t count, int64_t batch);
 

@@ -1,4 +1,4 @@
-/* JSON files of tests/golden. */
+/* Reads the JSON files in tests/golden. */
 #ifndef TEST_GOLDEN_FILE_H
 #define TEST_GOLDEN_FILE_H
 
@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* The caller deletes it. */
+/* Parses the file; the caller deletes the result with cJSON_Delete. */
 static inline cJSON *golden_file(const char *name) {
     char path[512];
     snprintf(path, sizeof path, "%s/tests/golden/%s", WEFT_SOURCE_DIR, name);
@@ -30,7 +30,7 @@ static inline const cJSON *golden_member(const cJSON *object, const char *name) 
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-/* Of a list: how many; there is room for `room`. */
+/* Copies the numbers of a list to values, which has room for `room`, and returns how many there are. */
 static inline size_t golden_numbers(const cJSON *list, float *values, size_t room) {
     size_t count = 0;
     const cJSON *item;
@@ -52,7 +52,7 @@ static inline float golden_weight(uint32_t number, uint32_t index, float scale) 
     return ((float)(h >> 8) / 8388608.0f - 1.0f) * scale;
 }
 
-/* 0, or the value given, when the object has no such member. */
+/* The number in the object's member `name`; `otherwise` if there is no such member. */
 static inline double golden_number(const cJSON *object, const char *name, double otherwise) {
     const cJSON *const item = cJSON_GetObjectItemCaseSensitive(object, name);
     return cJSON_IsNumber(item) ? item->valuedouble : otherwise;

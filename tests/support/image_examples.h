@@ -1,13 +1,14 @@
-/* Datasets of random images, and all that a loader makes of one. */
+/* Datasets of random images, and loading all examples of a dataset. */
 #ifndef IMAGE_EXAMPLES_H
 #define IMAGE_EXAMPLES_H
 
 #include <weft/weft.h>
 
-/* Images of random bytes, the same for the same height; labels count from 0. */
+/* A dataset of images of random bytes, which depend only on the height. Example i has the label i. */
 weft_dataset *image_examples_make(
     const weft_image_options *options, size_t examples, int64_t channels, int64_t height, int64_t width);
-/* One epoch, example after example, into images and labels (NULL: not wanted). Returns how many there were. */
+/* Loads one epoch, and stores all examples, one after the other, to images and labels (either may be NULL). Returns the number of
+ * examples. */
 size_t image_examples_load(
     weft_dataset *dataset, const weft_loader_options *options, uint64_t epoch, void *images, int32_t *labels);
 

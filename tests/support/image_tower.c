@@ -13,7 +13,7 @@ weft_tensor *image_tower_op_of_user(weft_tensor *x) {
     return weft_permute(weft_tanh(weft_permute(x, 0, 2, 3, 1)), 0, 3, 1, 2);
 }
 
-/* ---- the library's ---- */
+/* ---- the network in the library ---- */
 
 weft_tensor *image_tower(
     weft_tensor *x, weft_tensor *bias, weft_tensor *gate, weft_tensor *(*op)(weft_tensor *)) {
@@ -32,7 +32,7 @@ weft_tensor *image_tower(
     return weft_flatten(weft_mean_axes(weft_mul(shares, both), AXIS(2, 3), true));
 }
 
-/* ---- the reference ---- */
+/* ---- the same network in float64 ---- */
 
 static bool place(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
     (void)context;

@@ -1,6 +1,6 @@
-/* setenv and unsetenv of the tests, in place of those of the C library. Threads of drivers read the environment whenever a kernel runs for
- * the first time (PoCL's do), also while a test sets a variable for its next plan. The C library frees the array of variables where one
- * is added, so that such a thread may read freed memory. Here nothing is freed. */
+/* setenv and unsetenv for the tests, which replace those of the C library. Threads of drivers (PoCL's, for example) read the environment
+ * when a kernel runs for the first time, perhaps while a test sets a variable for its next plan. The C library frees the array of variables
+ * when one is added, so that such a thread could read freed memory. These functions free nothing. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ extern char **environ;
 
 enum { MOST_VARIABLES = 4096 };
 
-/* Threads still read values that were replaced. */
+/* All texts that were ever in the environment are kept, because threads may still read values that were replaced. */
 typedef struct variable {
     struct variable *before;
     char text[];
@@ -20,7 +20,7 @@ static char *table[MOST_VARIABLES + 1];
 static variable *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of the variable, or of the end. */
+/* The index of the variable in environ, or of the NULL at its end. */
 static size_t place_of(const char *name, size_t length) {
     size_t place = 0;
     while (table[place] && !(strncmp(table[place], name, length) == 0 && table[place][length] == '='))

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static size_t launches; /* clEnqueueNDRangeKernel among the functions of the layer */
+static size_t launches; /* the index of clEnqueueNDRangeKernel among the functions of the layer */
 
 void lost_launches_open(char **argv) {
     const fault_function *functions;

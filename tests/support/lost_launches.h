@@ -1,14 +1,14 @@
-/* Launches of kernels that a driver drops, by the layer of faults, for tests of what the library does about them. */
+/* For tests of how the library handles a driver that drops launches: the fault layer (tests/faults) drops a chosen launch. */
 #ifndef LOST_LAUNCHES_H
 #define LOST_LAUNCHES_H
 
 #include "faults/fault_layer.h"
 
-/* First of all in main: starts the program once more, with the layer. */
+/* Must be the first call in main: starts the program again, with the fault layer loaded. */
 void lost_launches_open(char **argv);
-/* The nth launch from now on, from 1, is dropped, and the next call that waits fails with CL_OUT_OF_RESOURCES. 0: none is. */
+/* Drops the nth launch from now on (the next one is 1); the next call that waits then fails with CL_OUT_OF_RESOURCES. 0: drops none. */
 void lost_launches_lose(long nth);
-/* Nothing that the program had is left. */
+/* Asserts that the program has released all OpenCL objects. */
 void lost_launches_assert_nothing_left(void);
 
 #endif

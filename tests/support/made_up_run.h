@@ -1,11 +1,11 @@
-/* A run that never happened, with everything that a page of events shows. */
+/* The events of an invented training run, with everything that an HTML page of events can show. */
 #ifndef MADE_UP_RUN_H
 #define MADE_UP_RUN_H
 
 #include "train/event_sink.h"
 
 enum { MADE_UP_EPOCHS = 200, MADE_UP_STEPS = 390 };
-/* The step with the only loss of MADE_UP_PEAK. */
+/* The only step whose loss is MADE_UP_PEAK. */
 enum { MADE_UP_PEAK_STEP = 50001 };
 #define MADE_UP_PEAK 7.654321
 

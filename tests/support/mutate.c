@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that mean something in headers and tables are drawn often. */
+/* A random byte; characters that have a meaning in headers and tables, such as digits and brackets, are more frequent. */
 static char drawn_byte(test_random *random) {
     static const char telling[] = "0123456789-.eEnf'\"(),:{}[]<>|\n\r;\t \x80\xff";
     if (test_random_below(random, 2)) return telling[test_random_below(random, sizeof telling - 1)];

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Takes the prefix from the names behind the metadata; the header keeps its length by spaces at its end. */
+/* Removes the prefix "weft." from the names after the metadata, and adds spaces at the end, so that the header keeps its length. */
 static void take_prefixes(char *header, size_t length) {
     static const char prefix[] = "\"weft.";
     const size_t cut = sizeof prefix - 2;

@@ -1,11 +1,11 @@
-/* Checkpoints of a former format. */
+/* Writes checkpoints of an earlier format. */
 #ifndef OLD_CHECKPOINT_H
 #define OLD_CHECKPOINT_H
 
 #include <stdbool.h>
 
-/* Makes a checkpoint of format 1 of one of format 2: the same tensors, under names without "weft.". Whether its header has
- * the text `kept` then. */
+/* Converts a checkpoint from format 2 to format 1, which has the same tensors under names without "weft.". Returns whether its header
+ * then contains the text `kept`. */
 bool old_checkpoint_rewrite(const char *path, const char *kept);
 
 #endif

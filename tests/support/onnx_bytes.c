@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LENGTH_BYTES: lengths are written with so many bytes, as they are known at the end. */
+/* LENGTH_BYTES: the bytes that are reserved for the length of a message, which is known only at its end. */
 enum { WORD = 64, LENGTH_BYTES = 4, FLOAT = 1, INT64 = 7 };
 /* Fields of GraphProto. */
 enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12 };
@@ -55,7 +55,7 @@ void onnx_end(onnx_bytes *b, size_t begun) {
         b->data[begun - LENGTH_BYTES + i] = (char)((length & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
 }
 
-/* The next word of a text, or false. */
+/* Copies the next word of the text to `word` and moves *text behind it; false if there is none. */
 static bool next_word(const char **text, char word[WORD]) {
     *text += strspn(*text, " ");
     const size_t length = strcspn(*text, " ");
@@ -120,7 +120,7 @@ void onnx_output(onnx_bytes *b, const char *name) {
     onnx_end(b, output);
 }
 
-/* The dimensions, and how many elements they have. */
+/* Writes the dimensions, and returns the product of them. */
 static size_t put_dims(onnx_bytes *b, const char *dims) {
     char word[WORD];
     size_t count = 1;

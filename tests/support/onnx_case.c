@@ -50,7 +50,7 @@ static bool is_number(const char *text) {
     return isdigit((unsigned char)*text) || (*text == '-' && isdigit((unsigned char)text[1]));
 }
 
-/* A list "[Tanh,Relu]". */
+/* Writes a list of names such as "[Tanh,Relu]". */
 static void put_names(onnx_bytes *b, const char *text) {
     while (*text && *text != ']') {
         const size_t length = strcspn(++text, ",]");
@@ -60,7 +60,7 @@ static void put_names(onnx_bytes *b, const char *text) {
     onnx_put_whole(b, 20, 8);
 }
 
-/* A list "[1,2]" or "[0.5,1.0]". */
+/* Writes a list of whole numbers or floats, such as "[1,2]" or "[0.5,1.0]". */
 static void put_list(onnx_bytes *b, const char *text) {
     const bool real = strchr(text, '.') != NULL;
     for (char *at = (char *)(uintptr_t)text; *at && *at != ']';) {

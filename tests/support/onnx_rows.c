@@ -12,7 +12,8 @@ static void name_of(char *name, char kind, size_t i, int k) {
     snprintf(name, NAME, "%c%zu_%d", kind, i, k);
 }
 
-/* Writes all rows as one network of constants, or with inputs; the host alone computes some. */
+/* Writes all rows as one network. is_known: all operands are constants; otherwise those of `given` are inputs, and rows that only the host
+ * can compute are left out. */
 static void write_rows(const row *rows, size_t count, bool is_known, onnx_case_input *inputs) {
     const size_t model = onnx_begin_model(&file);
     char name[NAME], in[MOST_OPERANDS * NAME], out[2 * NAME];

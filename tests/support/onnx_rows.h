@@ -1,4 +1,5 @@
-/* Tables of ONNX nodes with what they give, run as constants, which the host computes where it can, and as inputs. */
+/* Tests of ONNX nodes by tables of operands and expected results. Each node runs twice: with constants as operands, so that the host can
+ * compute it while loading, and with inputs, so that the device computes it. */
 #ifndef ONNX_ROWS_H
 #define ONNX_ROWS_H
 
@@ -7,13 +8,13 @@
 enum { F = CASE_FLOAT, I = CASE_INT64, B = CASE_BOOL, MOST_OPERANDS = 9, MOST_NUMBERS = 32 };
 
 typedef struct operand {
-    int type; /* 0: there is none; -1: it is left out */
+    int type; /* 0: the node has no further operands; -1: an optional operand that is not given */
     const char *dims;
     double numbers[MOST_NUMBERS];
 } operand;
 
-/* given: bits of the operands that are inputs where the device computes; 0: the host alone. counts: of the one or two outputs, whose
- * numbers follow each other. */
+/* given: a bit for each operand that is an input when the device computes the node; 0: only the host computes it. wanted: the expected
+ * numbers of the one or two outputs, one after the other; counts: how many each output has. */
 typedef struct row {
     const char *op, *attributes;
     operand in[MOST_OPERANDS];
@@ -27,16 +28,16 @@ typedef struct row {
 #define MIXED                                                                                                \
     { 3, 1, 2, 5, 9, 5 }
 
-/* A node of constants that is refused by a line with this text. */
+/* A node with constant operands that cannot be loaded: the error line contains the text `error`. */
 typedef struct refusal {
     const char *op, *attributes;
     operand in[MOST_OPERANDS];
     const char *error;
 } refusal;
 
-/* All rows as one network of an operator set, once known and once given; `error` as of onnx_case_compare. */
+/* Tests all rows in one network of operator set `version`, once with constants and once with inputs; `error`: see onnx_case_compare. */
 void rows_check(const row *rows, size_t count, int version, double error);
-/* Each as a network of its own; given: bits of the operands that are inputs. */
+/* Tests each refusal as a network; given: a bit for each operand that is an input. */
 void refusals_check(const refusal *refused, size_t count, unsigned given);
 
 #endif

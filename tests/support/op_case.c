@@ -33,7 +33,7 @@ void *op_take(size_t count, size_t size) {
     return memory;
 }
 
-/* Inputs of f32 stand for those of any float. */
+/* In cases, f32 stands for the float format that is tested. */
 static weft_dtype dtype_of(const op_input *input) {
     return input->dtype == WEFT_F32 ? op_tested_format()->dtype : input->dtype;
 }
@@ -89,18 +89,19 @@ static size_t common_divisor(size_t a, size_t b) {
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Numbers of few digits, each in a part of the range of its own, so that no two are equal. */
+/* Element i of `count` numbers with few digits. The range is divided into `count` intervals, one for each element, so that no two are
+ * equal. */
 static double apart(test_random *random, const op_input *input, size_t i, size_t count) {
     size_t step = count * 5 / 8 + 1;
     while (common_divisor(count, step) > 1) step++;
     const double part = (double)(i * step % count) + test_random_between(random, 0.25, 0.75);
     const double x =
         op_nearest(op_tested_format()->dtype, input->low + (input->high - input->low) * part / (double)count);
-    /* Functions have bends and jumps at whole numbers, halves and the like. */
+    /* Moves x away from multiples of 1/8, where functions may have kinks and jumps. */
     return x * 8 == floor(x * 8) ? x + op_rounding(op_tested_format()->dtype, x) : x;
 }
 
-/* The same for every call; as exact as the dtype keeps them. */
+/* The values of an input, rounded to its dtype; every call returns the same ones. */
 static f64_array *source_values(const op_state *s, int which, int64_t batch) {
     const op_input *const input = &s->c->inputs[which];
     int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK];
@@ -181,7 +182,7 @@ static void build_gradients(op_state *s) {
     for (size_t i = 0; i < count; i++) s->gradients[which[i]] = gradients[i];
 }
 
-/* Inputs are older than their users. */
+/* The search can stop at nodes that are older than `on`, because a node is created after its inputs. */
 bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on) {
     if (tensor == on) return true;
     for (int i = 0; tensor->id > on->id && i < tensor->input_count; i++)
@@ -189,7 +190,7 @@ bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on) {
     return false;
 }
 
-/* A gradient that is zero everywhere, as floor's, reads no weights. */
+/* If all gradients are zero (floor), no output depends on the weights, and the plan does not have them as an input. */
 static void drop_unread_weights(op_state *s) {
     bool read = false;
     for (int i = 0; s->weights && i < s->input_count; i++)
@@ -252,7 +253,7 @@ static void write_state(weft_plan *plan, const op_state *s, int64_t batch) {
     f64_pool_release(mark);
 }
 
-/* Batch dimensions decide nothing about a case without one: the first batch size proves it. */
+/* A case without a batch dimension runs only with the first batch size. */
 static bool is_run(const op_state *s, size_t which) {
     return which == 0 || s->has_batch;
 }
@@ -338,7 +339,7 @@ static void test_case(void **initial) {
     }
 }
 
-/* ---- does a case hold the op that it stands for? ---- */
+/* ---- checking that the graph of a case contains its op ---- */
 
 static bool is_function(const char *op) {
 #define WI_MAP1(...)
@@ -384,7 +385,7 @@ static int64_t size_of(const op_case *c) {
     return most;
 }
 
-/* An op whose cases are all larger has its smallest one. */
+/* With $WEFT_TEST_REDUCED, an op's cases of few elements run; if it has none, its smallest case does. */
 static bool is_in_reduced(const op_cases *ops, size_t which) {
     const int64_t size = size_of(&ops->cases[which]);
     if (size <= REDUCED_ELEMENTS) return true;

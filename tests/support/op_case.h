@@ -1,16 +1,16 @@
-/* Cases that prove an op: its value and its gradients against float64 references.
+/* Test cases of ops: values and gradients are compared with float64 references.
  *
  * A case is an expression written twice: once with the library (build) and once with reference.h (reference).
  * A suite puts all its cases into one graph and computes all their outputs and gradients with one plan, and
  * those of the cases with a batch dimension with one plan for each further batch size, so that few programs
- * are compiled; then every case is a test of its own:
+ * are compiled; then every case is a separate test:
  *
  *   value      each element within the error that the reference allows
  *   gradients  of sum(output · weights) for fixed random weights, with regard to each f32 input: in several
  *              random directions against the central difference of the reference in float64
  *
- * With $WEFT_TEST_FORMAT (f16, bf16 or f64) inputs of f32 become inputs of that format, and what is allowed of
- * errors is the format's. */
+ * With $WEFT_TEST_FORMAT (f16, bf16 or f64) inputs of f32 become inputs of that format, and the allowed errors are
+ * those of the format. */
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 
@@ -63,7 +63,7 @@ typedef weft_tensor *op_build(const op_case *c, weft_graph *graph, weft_tensor *
 typedef f64_array *op_reference(const op_case *c, const f64_array *const *inputs);
 
 struct op_case {
-    const char *name; /* what is special about it: "broadcast both sides" */
+    const char *name; /* what the case tests, for example "broadcast both sides" */
     op_input inputs[OP_CASE_INPUTS];
     op_build *build;
     op_reference *reference;
@@ -72,18 +72,19 @@ struct op_case {
     int axis;
     int64_t start, end;
     bool keep;
-    const void *row; /* of the table that the case was made from */
-    /* 16-bit floats: an element may be off by so many roundings of the largest one, for what is made of several
-     * ops; and by one of its own. */
+    const void *row; /* the row of the table from which the case was created */
+    /* For 16-bit floats and cases that consist of several ops: an element may be wrong by this many rounding errors of the
+     * largest element, in addition to one rounding error of its own. */
     double roundings;
-    /* A gradient's error along a direction where large terms cancel, so that it says nothing about what is left. */
+    /* An absolute error of the directional derivative that is allowed because large terms of it cancel. */
     double gradient_error;
-    bool no_gradient; /* the value has jumps, or ties, where the difference means nothing */
+    bool
+        no_gradient; /* gradients are not tested, because the value has jumps, where a difference is no derivative */
 };
 #define LIST(...) .list = {__VA_ARGS__, WEFT_END}
 #define ALL_AXES  .list = {WEFT_END}
 
-/* CASE("last axis", softmax, INPUTS(F32(-4, 4, 3, 17)), .axis = -1) takes build_softmax and
+/* CASE("last axis", softmax, INPUTS(F32(-4, 4, 3, 17)), .axis = -1) calls build_softmax and
  * reference_softmax. */
 #define CASE(text, function, ...)                                                                            \
     { .name = text, .build = build_##function, .reference = reference_##function, __VA_ARGS__ }
@@ -91,21 +92,22 @@ struct op_case {
 
 /* The cases of one op. */
 typedef struct op_cases {
-    const char *op; /* as in the op table; each case's graph must hold a node of this op. NULL: any */
+    const char *
+        op; /* its name in the op table; the graph of each case must contain a node of this op. NULL: any graph */
     const op_case *cases;
     size_t count;
 } op_cases;
 #define OP_CASES(op, table)                                                                                  \
     { #op, table, sizeof(table) / sizeof((table)[0]) }
 
-/* Runs everything as one cmocka group; returns its result for main. */
+/* Runs all cases as one cmocka group; returns the result for main. */
 int op_suite_run(const char *name, const op_cases *ops, size_t count);
 
-/* Compares `count` numbers of the dtype with the reference; fails the test at the worst, with its index and
- * both values. */
+/* Compares the numbers `got` of this dtype with the reference. If an error is too large, fails the test with the index of the
+ * worst element and both values. */
 void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted);
 
-/* Is it needed to compute the tensor? An input that no output needs is not among a plan's inputs. */
+/* Whether `tensor` is computed from `on`. An input on which no output depends is not an input of the plan. */
 bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on);
 
 #endif

@@ -1,4 +1,4 @@
-/* The formats that suites of op cases compute in. */
+/* The number formats in which suites of op cases compute. */
 #include "support/op_case_shared.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@ static const op_format wide[] = {
     {"f32", WEFT_F32, 24, -126, 1, 1e-4},
     {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
 };
-/* Mixed precision of graphs in f32, in bf16 and f16: operands of contractions are rounded to 8 or 11 bits, which is 2^16 or 2^13
- * times what f32 rounds; and stored values are. Gradients are differences of products that nearly cancel (attention's). */
+/* Mixed precision with bf16 and f16: operands of products, and stored values, are rounded to 8 or 11 bits, an error of 2^16 or 2^13 times
+ * that of f32; both kinds of rounding together double it. Gradients such as those of attention are differences of nearly equal products. */
 static const op_format mixed = {"mixed", WEFT_F32, 24, -126, 0x1p17, 8 * 0x1p-8};
 static const op_format mixed_f16 = {"mixed_f16", WEFT_F32, 24, -126, 0x1p14, 8 * 0x1p-11};
 enum { WIDE = sizeof wide / sizeof wide[0], MOST = 16 };
 
-/* Four roundings of a gradient. */
+/* For 16-bit floats, four rounding errors of a gradient are allowed. */
 static op_format narrow_format(const f64_narrow_format *from) {
     return (op_format){weft_dtype_name(from->dtype), from->dtype, from->fraction_bits + 1,
         2 - (1 << (from->exponent_bits - 1)), 1, ldexp(4, -from->fraction_bits - 1)};
@@ -42,7 +42,7 @@ bool op_tests_mixed(void) {
 }
 
 void op_set_precision(weft_graph *graph) {
-    /* The scale that losses begin with would be more than f16 has, beside gradients of about 1. */
+    /* The default scale of the loss, 65536, would let gradients of about 1 overflow in f16. */
     const weft_loss_scaling scaling = {WEFT_LOSS_SCALING_INIT, .initial = 256};
     const bool f16 = tested_mixed() == &mixed_f16;
     if (!op_tests_mixed()) return;

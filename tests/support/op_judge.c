@@ -1,4 +1,4 @@
-/* Judges what the plans of a suite of op cases gave: values and gradients. */
+/* Compares the results of the plans of a suite of op cases with the references: values and gradients. */
 #include "support/op_case_shared.h"
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 enum { DIRECTIONS = 3 };
 
-/* ---- judging values ---- */
+/* ---- values ---- */
 
 static void index_text(const f64_array *array, size_t at, char *text, size_t capacity) {
     size_t length = 0;
@@ -21,7 +21,7 @@ static void index_text(const f64_array *array, size_t at, char *text, size_t cap
             (long long)index[i], (long long)array->dims[i]);
 }
 
-/* How many times its allowance an element is wrong: above 1 it fails. */
+/* The error of an element divided by its allowed error; above 1 the element fails. */
 static double excess(weft_dtype dtype, double got, double wanted, double error, double more) {
     const op_format *const format = op_format_of(dtype);
     const double rounded = format ? op_nearest(dtype, wanted) : wanted;
@@ -66,9 +66,9 @@ void op_assert_close(const char *what, weft_dtype dtype, const void *got, const 
     op_assert_values(what, dtype, got, wanted, 0);
 }
 
-/* ---- judging gradients ---- */
+/* ---- gradients ---- */
 
-/* sum(output · weights); the sum of absolute values in *size, the weights' norm in *weight (NULL: not wanted). */
+/* Returns sum(output · weights). *size: the sum of the absolute values; *weight: the norm of the weights (either may be NULL). */
 static double loss_of(const op_state *s, f64_array *const *sources, double *size, double *weight) {
     const f64_mark mark = f64_pool_mark();
     const f64_array *const output = op_reference_value(s, sources), *const weights =
@@ -99,7 +99,7 @@ static double slope(const op_state *s, f64_array **sources, int which, const dou
     return (losses[1] - losses[0]) / (2 * step);
 }
 
-/* Names the element whose gradient is worst: only after a direction has failed. */
+/* Prints the element whose gradient is worst. Called only after a direction has failed, because it computes the loss for each element. */
 static void blame(const op_state *s, f64_array **sources, int which, const double *gradient) {
     f64_array *const direction = f64_zeros(sources[which]->rank, sources[which]->dims);
     size_t worst_at = 0;
@@ -124,7 +124,7 @@ void op_check_gradient(
     const double step = 1e-5;
     double size = 0, weight = 0;
     loss_of(s, sources, &size, &weight);
-    /* Slopes are made of rounded results (tanh), and of terms that nearly cancel (sums over broadcasts). */
+    /* Gradients are computed from rounded results (as that of tanh), and as sums of terms that nearly cancel (over broadcast axes). */
     const double rounded = op_tested_format()->precision < 24 || op_tests_mixed()
                                ? 0.25 * op_tested_format()->gradient * weight
                                : 0;
@@ -139,7 +139,7 @@ void op_check_gradient(
             squares += part * part;
         }
         const double expected = slope(s, sources, which, direction->value, step);
-        /* 1e-9 of their size is what float64 leaves of two large, nearly equal losses. */
+        /* 1e-9 · size: the rounding error of the difference of two large, nearly equal losses in float64. */
         const double allowed =
             op_tested_format()->gradient * sqrt(squares) + 1e-9 * size + rounded + s->c->gradient_error;
         if (fabs(along - expected) <= allowed) continue;

@@ -1,4 +1,4 @@
-/* What every layer of the OpenCL loader answers when it is asked what it is. */
+/* The function that every layer of the OpenCL loader must have, which describes the layer. */
 #ifndef TEST_OPENCL_LAYER_H
 #define TEST_OPENCL_LAYER_H
 

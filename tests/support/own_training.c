@@ -1,4 +1,4 @@
-/* Trainings of their own (contract in own_training.h). */
+/* Trainings that share nothing (contract in own_training.h). */
 #include "support/own_training.h"
 #include "base/status.h"
 #include "support/image_tree.h"

@@ -1,4 +1,4 @@
-/* A training in a context of its own, for several threads, long runs and many contexts: a small convolutional network
+/* A training that creates its own context, for tests with several threads, long runs or many contexts: a small convolutional network
  * over augmented images, with batch norm, dropout, two threads that load, and checkpoints if wanted. */
 #ifndef OWN_TRAINING_H
 #define OWN_TRAINING_H
@@ -14,11 +14,11 @@ typedef struct own_training {
     const weft_allocator *allocator;
     weft_progress_callback on_step;
     void *user;
-    char platform[128];                  /* of the device, once it has begun */
-    float weights[OWN_TRAINING_WEIGHTS]; /* of the convolution, at the end */
+    char platform[128];                  /* result: the device's platform */
+    float weights[OWN_TRAINING_WEIGHTS]; /* result: the weights of the convolution at the end */
 } own_training;
 
-/* Without assertions, as it may run in any thread; on failure weft_last_error says why. */
+/* Runs the training. Any thread may call this, because it uses no assertions of cmocka; after an error, weft_last_error says why. */
 weft_status own_training_run(own_training *t);
 
 #if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)

@@ -8,7 +8,7 @@ enum { MOST_NUMBERS = 1 << 19 };
 typedef struct trained {
     float losses[TRAINED_STEPS], *parameters;
     size_t
-        count; /* of the numbers of parameters, and behind them of their averages, where the optimizer keeps any */
+        count; /* how many numbers the parameters have, and after them their averages, if the optimizer keeps any */
     pretend_record record;
     weft_plan_info info;
 } trained;
@@ -83,7 +83,7 @@ static trained train_on(const char *device, const trained_network *n) {
     return o;
 }
 
-/* ---- beside training without a limit ---- */
+/* ---- comparing with a training without a limit ---- */
 
 static float largest_of(const float *a, size_t count) {
     float largest = 0;

@@ -1,5 +1,5 @@
-/* Arguments of the rows of public_calls.c, as their source gives them. A list of axes or dimensions has room for eight, whatever
- * its rank says, and ends with WEFT_END. */
+/* Arguments of the rows of public_calls.c, drawn from a call_source. A list of axes or dimensions has room for eight, because a random
+ * rank may be larger than the list, and ends with WEFT_END. */
 #ifndef PUBLIC_CALL_ARGUMENTS_H
 #define PUBLIC_CALL_ARGUMENTS_H
 
@@ -139,13 +139,13 @@ static inline weft_initialiser initialiser_of(call_source *s) {
     return i;
 }
 
-/* Names are not hostile here, but different. */
+/* A valid name; further calls may get other ones. */
 static const char *name(call_source *s) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     return names[count(s, 0, 7)];
 }
 
-/* A dimension of memory that the call takes at once: small, or larger than any tensor. */
+/* A dimension of a tensor whose memory the call allocates: either small, or larger than any tensor can be. */
 static inline int64_t host_size(call_source *s, int64_t usual) {
     const int64_t value = whole(s, usual);
     return value > 8 && value <= INT64_C(1) << 40 ? usual : value;

@@ -1,11 +1,11 @@
-/* Further rows of public_calls.c: forms of functions that public_call_rows.h has, with or without options, and what is made of
- * several others. */
+/* Further rows of public_calls.c: other forms of the functions in public_call_rows.h, such as those with options, and functions that are
+ * composed of others. */
 #ifndef PUBLIC_CALL_FORMS_H
 #define PUBLIC_CALL_FORMS_H
 
 #define LOSS_OPTIONS  (&(const weft_loss_options[]){loss_of(s)}[0])
 #define CLASS_OPTIONS (&(const weft_class_loss_options[]){classes_of(s)}[0])
-/* One weight, or one label, a row. */
+/* One weight per row. */
 #define PER_ROW tensor(s, WEFT_F32, 1, 2, 0, 0, 0)
 
 /* clang-format off */

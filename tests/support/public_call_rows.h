@@ -1,8 +1,8 @@
-/* The rows of public_calls.c: one for each function, and for each kind of those that share one. */
+/* The rows of public_calls.c: one for each function, or several for a function with several kinds of calls. */
 #ifndef PUBLIC_CALL_ROWS_H
 #define PUBLIC_CALL_ROWS_H
 
-/* ROW(function): over one and two tensors, and over axes. */
+/* ROW(function), for functions of one tensor, of two tensors, and of a tensor and axes. */
 /* clang-format off */
 #define UNARY(ROW) \
     ROW(neg) ROW(square) ROW(abs) ROW(sign) ROW(floor) ROW(ceil) ROW(round) ROW(trunc) ROW(sqrt) ROW(rsqrt) \
@@ -18,8 +18,8 @@
     ROW(sum) ROW(mean) ROW(min) ROW(max) ROW(prod) ROW(var) ROW(std) ROW(norm) ROW(logsumexp) ROW(argmax) \
     ROW(argmin)
 /* clang-format on */
-/* ROW(name, call): the name is that of the function without its prefix, and what follows two underscores tells rows of one
- * function apart. */
+/* ROW(name, call): the name of the function without its prefix; two underscores and another word distinguish several rows of one
+ * function. */
 #define OTHERS(ROW)                                                                                          \
     ROW(input_shape,                                                                                         \
         weft_input_shape(G, name(s), (weft_dtype)number_in(s, 0, -1, 8), small(s, 3), AXES(2, 4, 6, END)))   \

@@ -4,7 +4,7 @@
 #include "support/public_call_forms.h"
 #include "support/public_call_rows.h"
 
-/* ---- calls with more than one result, or with structs of tensors ---- */
+/* ---- calls with several results, or with structs of tensors ---- */
 
 static weft_tensor *first(weft_status status, weft_tensor **outputs, size_t made) {
     weft_tensor *result = NULL;
@@ -92,7 +92,7 @@ static weft_tensor *assigned(call_source *s) {
     return weft_assign(state, weft_add_number(state, 1));
 }
 
-/* An optimizer over a parameter and a tensor of any shape as its gradient, or over a loss. */
+/* A step of an optimizer, with a parameter and a gradient of any shape, or with a loss. */
 static weft_tensor *stepped(call_source *s) {
     weft_optimizer rule = {
         .kind = (weft_optimizer_kind)number_in(s, WEFT_ADAM, 0, 10), .rate = single(s, 0.1)};
@@ -106,7 +106,7 @@ static weft_tensor *stepped(call_source *s) {
         optimizer, weft_sum(weft_mul(parameter, gradient)), flag(s, false) ? "*" : NULL);
 }
 
-/* A layer, twice under one name, of sizes that may differ. */
+/* Two layers, perhaps with the same names and perhaps in a scope that shares; their sizes may differ. */
 static weft_tensor *shared(call_source *s) {
     weft_tensor *y = NULL;
     const bool share = flag(s, true);

@@ -1,4 +1,4 @@
-/* The expressions of the public headers as a table: each row makes one call with arguments from a source, which
+/* A table of the public functions that return a tensor: each row calls one function with arguments from a source, which
  * decides whether they are ordinary, extreme or random. */
 #ifndef PUBLIC_CALLS_H
 #define PUBLIC_CALLS_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <weft/weft.h>
 
-/* Each function gets what a valid call has there, and may give anything of its type instead. */
+/* The functions get an argument of a valid call, and return this argument or any other one of its type. */
 typedef struct call_source call_source;
 struct call_source {
     weft_graph *graph;

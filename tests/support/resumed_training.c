@@ -56,7 +56,7 @@ static weft_tensor *make_mlp(resumed_training *t, weft_trainer_options *options)
     return weft_cross_entropy(options->logits, weft_input(t->graph, "label", WEFT_I32));
 }
 
-/* The rate is so high that the validation gets worse. */
+/* The learning rate is so high that the validation loss gets worse. */
 static weft_tensor *make_plateau(resumed_training *t, weft_trainer_options *options) {
     weft_tensor *const loss = make_mlp(t, options);
     t->validation = make_points("validation");

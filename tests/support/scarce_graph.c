@@ -1,11 +1,12 @@
-/* The arena of a graph with an allocator that refuses (contract in scarce_graph.h). */
+/* A graph whose arena has an allocator that fails on demand (contract in scarce_graph.h). */
 #include "support/scarce_graph.h"
 #include "graph/weft_graph.h"
 #include "support/checks.h"
 #include <stdlib.h>
 
 static bool refuses;
-static size_t blocks; /* that are given while it refuses all further ones */
+static size_t
+    blocks; /* while `refuses` is true: how many more blocks are allocated before an allocation fails */
 
 static void *allocate(void *user, size_t bytes) {
     (void)user;
@@ -32,7 +33,7 @@ weft_graph *scarce_graph(weft_context *context) {
     return graph;
 }
 
-/* Takes what the arena's latest block has left; returns how much that was. */
+/* Allocates the rest of the arena's latest block; returns its size. */
 static size_t fill(weft_graph *graph) {
     size_t bytes = 0;
     refuses = true;

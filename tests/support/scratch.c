@@ -81,7 +81,7 @@ static bool may_allocate(scratch_allocator *allocator) {
 static void *scratch_allocate(void *user, size_t bytes) {
     scratch_allocator *const allocator = user;
     void *const block = may_allocate(allocator) ? malloc(bytes) : NULL;
-    if (block) memset(block, 0xA5, bytes); /* the library must not count on zeroes from the hook */
+    if (block) memset(block, 0xA5, bytes); /* the library must not expect zeros from the allocator */
     if (block) atomic_fetch_add(&allocator->live, 1);
     return block;
 }

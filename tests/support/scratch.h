@@ -1,4 +1,4 @@
-/* What several tests need: a folder of their own, an allocator that fails on demand, a log that is kept. */
+/* Shared by several tests: temporary folders, an allocator that fails on demand, and a log function that stores the lines. */
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
@@ -9,7 +9,7 @@
  */
 char *scratch_make(void);
 void scratch_remove(char *folder);
-/* A test with such a folder in *state. */
+/* A cmocka test whose *state is the path of such a folder. */
 #define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
@@ -19,17 +19,17 @@ const char *scratch_path(const char *folder, const char *name);
  * the last of them to path (4096 bytes) unless that is NULL. */
 int scratch_count(const char *folder, const char *part, char *path);
 
-/* Counts what it hands out. Once fail_after allocations were made, every further one fails, or, with `once`, the next one
- * alone; -1: none does. */
+/* Counts allocations. After fail_after allocations every further one fails, or, with `once`, only the next one; -1: none
+ * fails. */
 typedef struct scratch_allocator {
     atomic_long made, live, fail_after;
-    atomic_bool once; /* false at first */
+    atomic_bool once; /* initially false */
     weft_allocator hooks;
 } scratch_allocator;
 
 void scratch_allocator_init(scratch_allocator *allocator, long fail_after);
 
-/* A log function; user is a scratch_log. Keeps the lines, with line breaks, as far as they fit. */
+/* A log function; user is a scratch_log. Stores the lines, with line breaks, as far as there is room. */
 typedef struct scratch_log {
     char text[16384];
     int warnings;
@@ -37,7 +37,7 @@ typedef struct scratch_log {
 
 void scratch_log_line(void *user, weft_log_level level, const char *line);
 
-/* A context whose cache is the folder, and whose log is kept; log NULL: it is not. The test fails where there is none. */
+/* Opens a context with the folder as its cache, whose log is stored in *log (NULL: no log). The test fails if this fails. */
 weft_context *scratch_context(const char *folder, scratch_log *log);
 
 #endif

@@ -15,9 +15,9 @@ enum { SMALL_NET_IN = 5, SMALL_NET_OUT = 3 };
 small_net small_net_in(weft_context *context);
 /* A plan of one output. */
 weft_plan *small_net_plan(weft_tensor *output, int64_t batch);
-/* Numbers in -1..1, others for each `number`. */
+/* Fills values with random numbers in -1..1, which depend on `number`. */
 void small_net_fill(float *values, size_t count, uint64_t number);
-/* Rows of the network's output computed by a plan of `batch`. */
+/* Runs a plan of this batch size with x, and reads the network's output to y. */
 void small_net_compute(weft_plan *plan, const small_net *n, const float *x, int64_t batch, float *y);
 
 #endif

@@ -1,4 +1,4 @@
-/* A context on a cache folder, and a small program that is built, run and checked. */
+/* A small OpenCL program that tests build and run, and whose results they check. */
 #ifndef SMALL_PROGRAM_H
 #define SMALL_PROGRAM_H
 
@@ -9,10 +9,10 @@
     "__kernel void scale(__global float *x, float factor) { x[get_global_id(0)] *= factor; }\n"              \
     "__kernel void shift(__global float *x, float by) { x[get_global_id(0)] += by; }\n"
 
-/* Runs the program's scale and shift; false when the numbers are wrong. */
+/* Runs the program's kernels scale and shift. *right: whether the results are right. */
 weft_status small_program_run(weft_context *context, wi_program *program, bool *right);
-/* Gets SMALL_SOURCE with these options and runs it. Failure of any part is WEFT_ERROR_INTERNAL or the part's.
- */
+/* Builds SMALL_SOURCE with these compiler options, or loads it from the cache, and runs it. WEFT_ERROR_INTERNAL: a result is
+ * wrong. Other errors are those of building and running. */
 weft_status small_program_use(weft_context *context, const char *options);
 
 #endif

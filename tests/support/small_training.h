@@ -1,4 +1,4 @@
-/* A training of one layer, whose calls tests make fail. */
+/* A training of one layer, for tests in which OpenCL calls or allocations fail. */
 #ifndef SMALL_TRAINING_H
 #define SMALL_TRAINING_H
 
@@ -12,7 +12,7 @@ typedef struct small_training {
     weft_plan *plan;
 } small_training;
 
-/* What `options` leaves open is that of a test. */
+/* Creates the context, with these options and a fixed seed, the network, and its plan. */
 small_training small_training_begin(weft_context_options options);
 weft_plan *small_training_plan(const small_training *t);
 void small_training_run(small_training *t, int steps, float *losses);

@@ -20,9 +20,9 @@ typedef struct network {
     weft_tensor *logits, *loss;
 } network;
 
-/* 2-8-2 with tanh and cross-entropy. */
+/* Layers of 2, 8 and 2 units, with tanh and cross-entropy. */
 network make_network(weft_context *owner);
-/* Default optimizer SGD with momentum, default batch 8. */
+/* Creates a trainer of the network. Options that are unset: the optimizer is SGD with momentum, the batch is 8. */
 weft_trainer *make_trainer(const network *net, weft_trainer_options options);
 
 #endif

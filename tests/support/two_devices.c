@@ -31,8 +31,8 @@ void two_halves_want(two_halves *n, uint32_t first, uint32_t end, int device) {
     for (uint32_t id = first; id < end; id++) n->wanted[id] = device;
 }
 
-/* The first half convolves, the second has a layer norm, and a loss that reads labels. Gradients of the second half
- * are made before those of the first, and are computed there. */
+/* The first half has a convolution, the second a layer norm and a loss with labels. Gradients of the second half are created before
+ * those of the first, and are computed on the second device. */
 two_halves two_halves_make(weft_context *context) {
     two_halves n = {.read_count = 3};
     assert_weft_ok(weft_graph_create(&n.graph, context));

@@ -29,14 +29,15 @@ static bool fail(const char *call, int error, char *line) {
     return false;
 }
 
-/* At the end of the process, as MPI cannot be initialised again. Not if ranks may have died, for which MPI_Finalize would wait. */
+/* Finalises MPI at the end of the process, because it cannot be initialised again. Not if ranks may have died, because MPI_Finalize would
+ * wait for them. */
 static void finalise(void) {
     int is_finalised = 0;
     MPI_Finalized(&is_finalised);
     if (is_whole && !is_finalised) MPI_Finalize();
 }
 
-/* MPI can be initialised once in the life of a process, and only by the program or by this plug-in. */
+/* Initialises MPI unless the program has done so; a process can initialise MPI only once. */
 static bool initialise(char *line) {
     int is_initialised = 0, is_finalised = 0, level = 0;
     MPI_Finalized(&is_finalised);
@@ -58,7 +59,8 @@ static bool join(const void *communicator, size_t *rank, size_t *size, char *lin
     int number = 0, count = 0;
     if (!initialise(line)) return false;
     const MPI_Comm all = communicator ? *(const MPI_Comm *)communicator : MPI_COMM_WORLD;
-    is_whole = false; /* a process that ends without leaving ends the job */
+    is_whole =
+        false; /* if the process ends without calling `leave`, MPI is not finalised and the launcher ends the job */
     int error = MPI_Comm_dup(all, &own);
     if (error != MPI_SUCCESS) return fail("MPI_Comm_dup", error, line);
     error = MPI_Comm_dup(own, &of_gathers);
@@ -100,7 +102,7 @@ static void leave(bool whole) {
     MPI_Comm_free(&own);
 }
 
-/* Work with room for `lists` lists of a number per rank, which are filled from the given ones. */
+/* Allocates a wi_transport_work with copies of `count` lists, each with a number per rank. */
 static wi_transport_work *make_work(const size_t *const *lists, size_t count, char *line) {
     int size = 0;
     MPI_Comm_size(own, &size);

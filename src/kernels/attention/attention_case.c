@@ -38,7 +38,7 @@ static double factor(const attention *t, int64_t index) {
     return wi_uniform_of(counter[0]) < t->a->dropout ? 0.0 : 1.0 / (1.0 - (double)t->a->dropout);
 }
 
-/* Computes weights, factors, y and lse of query i of head n. */
+/* Computes the softmax weights, the factors of dropout, the result y and lse of query i of head n. */
 static void weigh(const attention *t, int64_t n, int64_t i) {
     const wi_attention_sizes *const s = &t->s;
     const int64_t row = n * s->queries + i, keys = t->a->causal ? wi_min64(i + 1, s->keys) : s->keys;

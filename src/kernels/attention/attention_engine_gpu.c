@@ -37,7 +37,7 @@ static wi_limits forward_limits(const int *p) {
     return limits_of(p, blocks(p, 1) + panel(p, height) + both + (int64_t)wi_fragments_group(p) * numbers);
 }
 
-/* Local memory holds the weights, the others, and two numbers of each row and of each other. */
+/* Local memory holds the weights, the tile of others, and two numbers for each row and for each of the others. */
 static wi_limits gradient_limits(const int *p) {
     const int64_t height = wi_fragments_height(p), width = wi_fragments_width(p);
     return limits_of(

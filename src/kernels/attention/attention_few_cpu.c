@@ -15,7 +15,7 @@ static bool accepts(const wi_kernel_site *site) {
            s.dv <= WIDEST;
 }
 
-/* The score of a key also takes a sum across lanes, of about twelve instructions. */
+/* Besides its multiply-adds, each score needs a sum over the lanes of a vector, which takes about twelve instructions. */
 static double cost(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     const double pairs = (double)(s.n0 * s.n1 * s.queries) * (double)s.keys;

@@ -95,8 +95,8 @@ void wi_attention_groups_forward(
 /* The parts of the gradient, by their numbers in attention_gpu.cl. */
 enum { DQ, DK, DV, PARTS };
 
-/* The five inputs of a part: the rows and the others whose products are the scores, the rows and the others whose products are
- * the gradients of the weights, and the operand that is multiplied by the result of these and added up. */
+/* The five operands of a part. Operands 0 and 1 ("rows" and "others"): their products are the scores. Operands 2 and 3: their
+ * products are the gradients of the attention weights. Operand 4 is multiplied by the numbers that follow from both, and summed. */
 static const int operands[PARTS][5] = {
     [DQ] = {WI_ATTENTION_QUERY, WI_ATTENTION_KEY, WI_ATTENTION_OUTPUT_GRADIENT, WI_ATTENTION_VALUE,
         WI_ATTENTION_KEY},

@@ -60,11 +60,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = wi_conv_terms(w),
                   phases = wi_conv_phases(w), tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]);
     int64_t spans = wi_divide_up(panels, p[PANELS]);
-    /* With few rows each core has its own filters, so that the weight is read once. */
+    /* With few rows the work is divided along the filters, so that each part of the weight is read by one core only. */
     if (tiles <= FEW * units && w->groups * phases == 1 && w->flops / 2 > SMALL)
         spans = wi_min64(panels, wi_divide_up(spans, units) * units);
     const int64_t span = wi_divide_up(panels, spans) * p[COLUMNS], others = spans * w->groups * phases;
-    /* As few strips as possible, with the same number of work-items for every core. */
+    /* The smallest number of strips that gives every core the same number of work-items. */
     int64_t strips = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     const int64_t least = tiles <= FEW * units ? units : 2 * units;
     if (w->flops / 2 > SMALL) {

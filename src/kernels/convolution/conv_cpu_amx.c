@@ -29,17 +29,17 @@ static const wi_variant variants[] = {
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
 
-/* Each phase begins a new block of a panel. */
+/* The words of a packed panel. Each phase of a data gradient begins a new block. */
 static int64_t panel_words(const wi_conv_geometry *w) {
     return (wi_divide_up(wi_conv_terms(w), BLOCK) + wi_conv_phases(w)) * BLOCK_WORDS;
 }
 
-/* How the work is cut: a work-item computes `strip` rows and `span` panels. */
+/* How the work is divided: a work-item computes `strip` rows and `span` panels. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
 
-/* As few strips as possible, with the same number of work-items for every core. */
+/* Chooses the smallest number of strips that gives every core the same number of work-items. */
 static wi_cut cut_of(const wi_conv_geometry *w, const int *p, int64_t units) {
     const int64_t panels = wi_divide_up(w->filters, BLOCK), rows = wi_conv_phase_positions(w);
     wi_cut cut = {.spans = wi_divide_up(w->filters, SPAN)};

@@ -27,7 +27,7 @@ static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds
  * vectors instead of an engine, the time is proportional to the positions. */
 static const double engine_part = 0.75, vectors_part = 1.1;
 
-/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps.
+/* How the result is divided: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps.
  * `extent`: rows of the image that the taps span. The ring has `rows` rows, a power of two, `pitch` numbers apart. A work-item
  * computes `strip` of the `pairs` of tiles. */
 typedef struct wi_cut {
@@ -38,7 +38,7 @@ static int64_t even(int64_t channels) {
     return channels + channels % 2;
 }
 
-/* As few strips as possible, with the same number of strips for every core. */
+/* Chooses the smallest number of strips that gives every core the same number of strips. */
 static void cut_strips(wi_cut *cut, int64_t units) {
     cut->strips = wi_divide_up(cut->pairs, STRIP);
     while (cut->strips < cut->pairs && cut->strips % units != 0) cut->strips++;

@@ -129,7 +129,7 @@ static void groups_of(const wi_kernel_site *site, const strip *s, int64_t groups
     groups[2] = wi_divide_up((int64_t)lines_of(w), p[ROWS]);
 }
 
-/* `each`: instructions per multiply-add. */
+/* In the estimate, `each` is the number of instructions per multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const strip s = strip_of(w);

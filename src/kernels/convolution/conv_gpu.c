@@ -82,7 +82,7 @@ static wi_splitting splitting_of(const wi_kernel_site *site, const wi_conv_packi
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv_panels panels = panels_of(site);
-    if (!wi_tile_suits(site->device, site->values) || !wi_tile_takes(site->values, site->formats[0]) ||
+    if (!wi_tile_suits(site->device, site->values) || !wi_tile_accepts(site->values, site->formats[0]) ||
         !wi_conv_packing_fits(site, &panels, wi_tile_height(site->values)))
         return false;
     const wi_conv_packing packed = packing_of(site);

@@ -20,9 +20,10 @@ typedef struct wi_conv_panels {
 
 /* How panels, table and image are stored in scratch memory, in this order. */
 typedef struct wi_conv_packing {
-    int64_t width, rows;       /* columns and rows of a group's panels */
-    int64_t phases, spare;     /* spare: rows of zeros after each phase */
-    int64_t elements, spares;  /* numbers that all panels have in rows of the weight, and in rows of zeros */
+    int64_t width, rows;   /* columns and rows of a group's panels */
+    int64_t phases, spare; /* spare: rows of zeros after each phase */
+    int64_t elements,
+        spares; /* numbers in the rows of all panels that have weights, and in the rows of zeros */
     int64_t table, image, end; /* where table and image begin, and where the image ends, in floats */
     wi_conv_quads read;        /* the image */
 } wi_conv_packing;
@@ -41,8 +42,8 @@ void wi_conv_packing_operands(wi_kernel_launch *launch, const wi_conv_packing *p
  * moves from one block of `step` steps of k to the next, the length of a pixel's channels, and by how much the item's place in
  * the table moves. */
 void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *packing, int64_t step);
-/* Appends the ints read (3), made (3), stride (3) and transposed of the geometry (conv_product.h), and as longs the strides of
- * the image between groups, between images, and along the axes (3). */
+/* Appends as ints the sizes `read` of the image (3), the sizes `made` of the result (3), the strides (3) and `transposed` of the geometry
+ * (conv_product.h), and as longs the strides in memory of the image between groups, between images, and along the axes (3). */
 void wi_conv_packing_end(
     wi_kernel_launch *launch, const wi_conv_packing *packing, const wi_conv_geometry *geometry);
 

@@ -64,7 +64,7 @@ bool wi_conv_has_few_channels(int64_t width);
  * need; groups of one channel, whose forms are short, have all, so that one program serves all windows. */
 void wi_conv_few_channels_macros(
     wi_kernel_plan *plan, int64_t width, int64_t taps, int64_t stride, int64_t dilation);
-/* The operations for a multiply-add in the estimates of kernels of class cpu with tiles of 13 x 32. */
+/* In estimates for kernels of class cpu with tiles of 13 x 32, a multiply-add counts as this many operations (cost.h). */
 #define WI_CONV_TILE_OPERATIONS 2.4
 
 /* ---- launches ---- */
@@ -72,8 +72,8 @@ void wi_conv_few_channels_macros(
 /* Defines the macros by which conv_cpu.cl and conv_cpu_amx.cl leave out code that this geometry does not need. */
 void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *geometry);
 
-/* Appends the arguments of all kernels over windows: ints images, channels, filters, read (3), made (3), taps (3), stride (3),
- * dilation (3), before (3), transposed; longs image, step (3). */
+/* Appends the fields of the geometry, which all kernels over windows take as arguments: ints images, channels, filters, read (3),
+ * made (3), taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
 void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* Appends ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap (3). */
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry);

@@ -21,7 +21,7 @@ static const wi_variant variants[] = {
  * most this many channels, neighbouring pixels are copied together. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
-/* How the work is cut. */
+/* How the work is divided. */
 typedef struct wi_cut {
     bool joined;               /* is a row of taps one line in memory? Only with few channels */
     int64_t vectors;           /* vectors of 16 filters in a panel */

@@ -26,18 +26,18 @@ enum { FEW = 12, WHOLE = 2, MOST = 32 };
  * block of positions; and to compile the kernels. */
 static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
 
-/* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of
- * their own. pitch: positions from row to row, or from image to image. reach: positions that a tap reads ahead. */
+/* How positions along an axis are numbered. Pixels whose indices have the same remainder modulo the stride are a phase; each phase
+ * is stored as a separate plane. pitch: positions from row to row, or from image to image. reach: positions that a tap reads ahead. */
 typedef struct wi_axis {
     int64_t phases, pitch, reach;
 } wi_axis;
 
-/* How the work is cut. */
+/* How the work is divided. */
 typedef struct wi_cut {
     bool joined; /* are the channels and the taps of a row one line in memory? */
     wi_axis axis[3];
-    int64_t positions, reach;     /* positions of all images; positions that taps read ahead */
-    int64_t twice;                /* 1: pairs of x are also stored for taps that move x by an odd number */
+    int64_t positions, reach; /* positions of all images; positions that taps read ahead */
+    int64_t twice;            /* 1: x is also stored shifted by one position, for taps at an odd distance */
     int64_t wide, parts, columns; /* tiles of channels in a part; number of parts; tiles of sums in a part */
     int64_t used;                 /* tiles of sums that are used; `columns` is rounded up */
     int64_t tiles, span, spans;   /* tiles of filters; those of a work-item; number of spans */

@@ -1,4 +1,4 @@
-/* Weights' gradients of class gpu: a matrix product that sums over positions, cut into tiles and splits. The implementations
+/* Weights' gradients of class gpu: a matrix product that sums over positions, divided into tiles and splits. The implementations
  * share these functions, and differ in the kernel that computes tiles. See cl_kernels/convolution/conv_weight_gpu.cl. */
 #ifndef WI_CONV_WEIGHT_CUT_GPU_H
 #define WI_CONV_WEIGHT_CUT_GPU_H

@@ -17,7 +17,7 @@ static const wi_variant variants[] = {
  * most tiles of an item. Sums over more tiles would have larger rounding errors, since splits are added up separately. */
 enum { BLOCK = 12, GROUPS = 8, LEAST = 4, MOST = 1024 };
 
-/* How the work is cut. A tile is `places` positions along a row of the result. An item computes the sums of `lines` rows of
+/* How the work is divided. A tile is `places` positions along a row of the result. An item computes the sums of `lines` rows of
  * `taps` taps, whose stride and dilation in pixels are `stride` and `dilation`. `wide`: items of a group along channels.
  * `across`: groups along channels. `chunks`: blocks of taps along a row. A row of the result has `blocks` blocks of `strips`
  * tiles. `share`: tiles of a split. */
@@ -87,7 +87,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
 }
 
-/* `each`: instructions per multiply-add. */
+/* In the estimate, `each` is the number of instructions per multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const cut c = cut_of(site, &conv);

@@ -38,7 +38,7 @@ static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_tile_suits(site->device, site->values) || !wi_conv_weight_fits(&conv, 4)) return false;
-    if (!wi_tile_takes(site->values, site->formats[0]) || !wi_tile_takes(site->values, site->formats[1]))
+    if (!wi_tile_accepts(site->values, site->formats[0]) || !wi_tile_accepts(site->values, site->formats[1]))
         return false;
     const wi_conv_weight_cut cut = cut_of(site, &conv);
     return wi_conv_quads_fit(&cut.image, true) && wi_conv_quads_fit(&cut.slope, true);

@@ -5,7 +5,7 @@
 #include "kernels/cost.h"
 #include "kernels/index_type.h"
 
-/* Every item computes again, for each position, which pixels the window reads. This makes a multiply-add expensive. */
+/* For each multiply-add the kernel computes the pixel's index again, which takes several times as long as the multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     return wi_work_seconds(

@@ -45,7 +45,7 @@ static bool fits(const wi_conv *conv, const int *p) {
                most;
 }
 
-/* How the work is cut. A split has `share` positions, of which `block` are read at a time. A work-item computes `span` panels. */
+/* How the work is divided. A split has `share` positions, of which `block` are read at a time. A work-item computes `span` panels. */
 typedef struct wi_cut {
     int64_t share, splits, block, span, spans;
     bool ahead; /* is the next block prefetched? */

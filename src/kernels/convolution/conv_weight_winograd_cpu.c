@@ -9,7 +9,7 @@
 enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
 enum { VECTOR = 16 };
 
-/* How the work is cut: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
+/* How the work is divided: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
 typedef struct wi_cut {
     bool square;                   /* 3 x 3 taps? */
     int64_t points, lines, across; /* points of a transform; rows of taps; tiles along a row */
@@ -57,7 +57,8 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profil
     return cut;
 }
 
-/* The gradient of a tap that reads only padding must be exactly zero, which the rounding of other taps of its tile would hide. */
+/* Does every tap along the axis read a pixel of the image? The gradient of a tap that reads only padding must be exactly zero, but
+ * Winograd's transforms would give it the rounding errors of the other taps of its tile. */
 static bool meets_the_image(const wi_conv *conv, int i) {
     return conv->taps[i] - 1 - conv->before[i] < conv->image[i] && conv->before[i] < conv->result[i];
 }

@@ -8,8 +8,8 @@
 
 /* The padding before the first pixel of an axis. */
 int64_t wi_conv_before(const wi_conv_geometry *geometry, int axis);
-/* Does every window along the axis read a part of the image? Otherwise a result must be exactly zero, which the rounding of other
- * elements of its tile would hide. */
+/* Does every window along the axis read a part of the image? The result of a window that reads only padding must be exactly zero,
+ * but Winograd's transforms would give it the rounding errors of the other elements of its tile. */
 bool wi_conv_meets_image(const wi_conv_geometry *geometry, int axis);
 /* Are there 3 x 3 taps over two axes, with stride and dilation 1? */
 bool wi_conv_is_square_of_three(const wi_conv_geometry *geometry);

@@ -24,7 +24,7 @@ static int64_t points_of(const int *p) {
     return (int64_t)(p[STEP] + 2) * (p[STEP] + 2);
 }
 
-/* How the work is cut. A work-item has a room in scratch memory for the pixels and products of a block of tiles. */
+/* How the work is divided. A work-item has a room in scratch memory for the pixels and products of a block of tiles. */
 typedef struct wi_winograd {
     int64_t panels, tiles, strips, strip, spans, span;
     int64_t block, together; /* tiles and panels that are computed at once */

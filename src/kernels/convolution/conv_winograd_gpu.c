@@ -28,7 +28,7 @@ static const char *const headers[] = {"winograd.clh", NULL};
  * and products in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */
 enum { LEAST = 8, MOST = 1 << 24, LARGE = 1 << 20 };
 
-/* How the work is cut: a block of tiles of the image has as many rows of the product as keep the device busy. */
+/* How the work is divided: a block of tiles of the image has as many rows of the product as keep the device busy. */
 typedef struct cutting {
     int64_t points, depth, width; /* depth, width: channels of the image and of the result, rounded up */
     int64_t tiles1, tiles2, tiles, block, blocks;

@@ -14,7 +14,7 @@ static int64_t points_of(const int *p) {
     return p[STEP] + TAPS - 1;
 }
 
-/* How the work is cut. A work-item has a room in scratch memory for the pixels and products of some rows of some images. */
+/* How the work is divided. A work-item has a room in scratch memory for the pixels and products of some rows of some images. */
 typedef struct wi_rows {
     int64_t panels, across, shares, share, spans, span;
     int64_t block, band, together; /* images, rows and panels that are computed at once */

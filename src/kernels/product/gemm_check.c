@@ -262,8 +262,8 @@ void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, 
                                                        : "");
 }
 
-/* The answer is kept for the text of the kernel, the variant, and whether the engine, a model or vectors compute its
- * instruction. */
+/* Runs the check, unless the cache folder has its result. The key of a result is the text of the kernel, the variant, and whether
+ * the engine, a model of it, or vectors compute the kernel's instruction. */
 static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const char *question, wi_comparison *comparison, const char *fault) {
     char name[WI_GEMM_CHECK_NAME], unused[128], parameters[256] = "";

@@ -38,7 +38,7 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
 #define BUILD_SECONDS 0.45
 #define WASTE         1.2 /* the time of large products, as a multiple of the time of their multiply-adds */
 
-/* How C is cut: a work-item computes `tiles` x ROWS rows and `panels` x COLUMNS columns, and packs `depth` steps of k at once.
+/* How C is divided: a work-item computes `tiles` x ROWS rows and `panels` x COLUMNS columns, and packs `depth` steps of k at once.
  * turned: it computes C's transpose, and A and B have changed places. */
 typedef struct wi_cut {
     int64_t tiles, panels, depth;
@@ -85,11 +85,10 @@ static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut, do
     return (multiply + copy) * (double)shape->k + turn_back + 2000.0 + 60.0 * cells * blocks;
 }
 
-/* About this many bytes behind the end of a work-item's part of a row of B are read in vain by processors that prefetch along
- * rows. */
+/* A processor's hardware prefetcher reads about this many bytes too many, behind the end of a work-item's part of each row of B. */
 #define FETCHED_BEHIND 1024.0
 
-/* The seconds of a cut. More than one work-item wakes other threads, which takes longer than a few microseconds of work. */
+/* The seconds of a division of the work. More than one work-item wakes other threads, which takes longer than a few microseconds of work. */
 static double cut_cost(
     const wi_gemm_shape *shape, const int *p, wi_cut cut, double waste, const wi_device_profile *device) {
     const int64_t strips = wi_divide_up(shape->m, strip_of(p, cut)),
@@ -108,7 +107,7 @@ static int64_t strips_of_fewer(int64_t all, int64_t tiles) {
     return tiles > 1 ? wi_divide_up(all, tiles - 1) : all + 1;
 }
 
-/* Finds the cheapest cut that takes less than `least` seconds, and returns its seconds. Tries each width with each height that
+/* Finds the cheapest division that takes less than `least` seconds, and returns its seconds. Tries each width with each height that
  * divides the rows evenly. Contiguous rows of B allow wider parts, because memory is fast along them. */
 static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape, const int *p,
     const wi_device_profile *device, bool turned) {
@@ -132,7 +131,7 @@ static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape,
 }
 
 /* A turned product exchanges A and B in the kernel, which needs both in the same format. All rows of A share the cost of
- * transposing B: with more than MOST_ROWS rows, the gain is less than the time in which the planner tries the cuts. */
+ * transposing B: with more than MOST_ROWS rows, the gain is less than the time in which the planner tries the divisions. */
 static bool may_turn(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     enum { MOST_ROWS = 128 };
     return shape->m <= MOST_ROWS && shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&

@@ -30,7 +30,7 @@ static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 0.6;
 
-/* How C is cut: a work-item computes `strip` blocks of rows and `span` panels. */
+/* How C is divided: a work-item computes `strip` blocks of rows and `span` panels. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
@@ -58,7 +58,7 @@ static wi_cut cut_into(int64_t rows, int64_t strips, int64_t panels, int64_t spa
     return (wi_cut){strip, wi_divide_up(rows, strip), span, wi_divide_up(panels, span)};
 }
 
-/* Tries cuts that keep the units about equally busy. */
+/* Tries divisions that keep the units about equally busy. */
 static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, const wi_device_profile *device) {
     const int64_t rows = wi_divide_up(shape->m, BLOCK), panels = wi_divide_up(shape->n, BLOCK);
     const int64_t strips = wi_divide_up(rows, p[STRIP] / BLOCK),

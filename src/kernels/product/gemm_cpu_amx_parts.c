@@ -47,7 +47,7 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans; /* in blocks */
 } wi_cut;
 
-/* Strips and spans of equal sizes that keep the units about equally busy. */
+/* Divides C into strips and spans of equal sizes that keep the units about equally busy. */
 static wi_cut cut_of(const wi_gemm_shape *s, const int *p, const wi_device_profile *device) {
     const int64_t rows = wi_divide_up(s->m, BLOCK), panels = wi_divide_up(s->n, BLOCK);
     int64_t strips = wi_divide_up(s->m, p[STRIP]), spans = wi_divide_up(s->n, p[SPAN]);

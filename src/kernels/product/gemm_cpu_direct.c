@@ -36,7 +36,7 @@ bool wi_gemm_direct_accepts(const wi_kernel_site *site, const wi_gemm_shape *sha
            shape->n <= most / 4 && (double)shape->batch * (double)shape->n <= most;
 }
 
-/* How C is cut: a work-item computes `strip` tiles of rows and `span` panels, `together` panels at once. */
+/* How C is divided: a work-item computes `strip` tiles of rows and `span` panels, `together` panels at once. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans, together;
 } wi_cut;

@@ -17,7 +17,7 @@ static bool accepts(const wi_kernel_site *site) {
            wi_gemm_multiplications(site->product) <= INT64_C(1) << 40;
 }
 
-/* How C is cut: a work-item computes `strip` rows of a panel of COLUMNS columns. */
+/* How C is divided: a work-item computes `strip` rows of a panel of COLUMNS columns. */
 typedef struct wi_cut {
     int64_t panels, strip, strips;
 } wi_cut;

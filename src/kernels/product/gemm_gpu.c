@@ -60,8 +60,8 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
 
 static bool accepts(const wi_kernel_site *site) {
     if (!wi_gemm_fits_int(site->product) || !fits_int(site->product, site->values) ||
-        !wi_tile_suits(site->device, site->values) || !wi_tile_takes(site->values, site->formats[0]) ||
-        !wi_tile_takes(site->values, site->formats[1]))
+        !wi_tile_suits(site->device, site->values) || !wi_tile_accepts(site->values, site->formats[0]) ||
+        !wi_tile_accepts(site->values, site->formats[1]))
         return false;
     const wi_splitting product = splitting_of(site);
     return wi_splitting_fits(&product, site->values[SPLIT]);
@@ -75,8 +75,8 @@ static double margin(const wi_kernel_site *site) {
     return wi_splitting_margin(site->values[SPLIT]);
 }
 
-/* Processors gain nothing from these tiles: reading quads along k takes them longer than the rows that a smaller tile computes in
- * vain. */
+/* On a CPU these tiles are no faster than smaller ones: reading quads along k costs more time than a smaller tile wastes on rows
+ * outside of the result. */
 static double margin_of_rows(const wi_kernel_site *site) {
     return (site->device->is_processor ? 2.0 : 1.0) * margin(site);
 }

@@ -33,12 +33,13 @@ typedef struct wi_gemm_product {
     wi_kernel_run run; /* if a library computes the product, only `device` is set */
 } wi_gemm_product;
 
-/* variant NULL: the first. epilogue NULL: the plain one, the only one of libraries (else WEFT_ERROR_UNSUPPORTED). Clear the
- * product after a failure, too. */
+/* variant NULL: the first variant. epilogue NULL: C is stored without further computation; libraries support only this, and return
+ * WEFT_ERROR_UNSUPPORTED for any other epilogue. The caller clears the product also after a failure. */
 weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue);
-/* The same for the site of any contraction, with the plain epilogue. Formats and precision are those of the site. */
+/* Creates the product of the site of any contraction, and stores it without further computation. Formats and precision are those of
+ * the site. */
 weft_status wi_gemm_product_create_at(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
     const wi_gemm_operands *operands);

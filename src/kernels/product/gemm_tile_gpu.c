@@ -29,7 +29,7 @@ bool wi_tile_copies(const int *values) {
     return values[WI_TILE_STAGES] > 0;
 }
 
-bool wi_tile_takes(const int *values, weft_dtype format) {
+bool wi_tile_accepts(const int *values, weft_dtype format) {
     return !wi_tile_copies(values) || format == WEFT_F32;
 }
 

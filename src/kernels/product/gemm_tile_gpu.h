@@ -34,7 +34,7 @@ int64_t wi_tile_buffers(const int *values);
 /* Does the tile use asynchronous copies? */
 bool wi_tile_copies(const int *values);
 /* May operands be stored in this format? Asynchronous copies cannot convert. */
-bool wi_tile_takes(const int *values, weft_dtype format);
+bool wi_tile_accepts(const int *values, weft_dtype format);
 /* Local memory holds blocks of A and B, with one quad of padding in each step of k. */
 wi_limits wi_tile_limits(const int *values);
 /* Has an item enough registers for its sums and, if the tile has a sub-group, can the device read rows together? */

@@ -24,7 +24,7 @@ typedef struct wi_recurrent {
     int64_t rows, blocks;     /* rows and panels of a work-item; 0: the kernel does not need them */
     int64_t panels, panels_r; /* of the packed w and wr; 0: the kernels read the weights where they are */
     int64_t packed;           /* elements of the packed w at the beginning of scratch memory; wr follows */
-    bool states_apart;        /* is what each step leaves to the next in scratch memory, not in the result? */
+    bool states_apart; /* do steps pass their state to the next step in scratch memory, not in the result? */
 } wi_recurrent;
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site);

@@ -300,7 +300,8 @@ static void back_row(const scan *s, const gradients *d, int64_t t, int64_t row) 
         dh[p] = (gru ? dh[p] : 0.0) + dot_down(line, &s->w[p], first, s->width);
 }
 
-/* A GRU that resets after its product has separate gradients of the products' sums; in other cells they are dx. */
+/* Computes all steps, from the last to the first. A GRU that applies the reset gate after its product has separate gradients of the sums
+ * of recurrent products (`sums`); in other cells these are equal to dx. */
 static void walk_back(const scan *s, double *all, double *next) {
     const int64_t n = s->batch;
     double *const dh = all + n * (s->a.dx + s->a.sums + s->a.out);

@@ -42,7 +42,7 @@ typedef struct work {
     int64_t rooms;
 } work;
 
-/* ---- how the work is cut ---- */
+/* ---- how the work is divided ---- */
 
 static double rows_cost(int64_t rows, const int *p) {
     const int64_t rest = rows % p[ROWS];
@@ -128,8 +128,8 @@ static work work_of(const wi_kernel_site *site, bool engine) {
 
 /* ---- arguments ---- */
 
-/* Appends two buffers. The first holds what a step leaves to the next step: c, or in a gradient dh and dc. It is the rooms of
- * helped work-items, with a place for each step, or otherwise the result. The second buffer is `state`. */
+/* Appends two buffers. The first passes c, or in a gradient dh and dc, from one step to the next. It is the result, or for
+ * helped work-items a part of scratch memory with a separate range for each step. The second buffer is `state`. */
 static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     if (w->rooms > 0)
         wi_kernel_scratch(launch, w->packed_both + w->state);

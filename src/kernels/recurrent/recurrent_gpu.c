@@ -109,7 +109,7 @@ static product second_product(const wi_recurrent *s) {
     return p;
 }
 
-/* ---- how the work is cut ---- */
+/* ---- how the work is divided ---- */
 
 /* The profile's `hiding_groups` counts groups of this many items, or of fewer items if the device does not allow such groups. */
 enum { GROUP_ITEMS = 256 };
@@ -155,8 +155,8 @@ static double seconds_of(
     return *walk ? together : apart;
 }
 
-/* SPARE: the most by which rounding up to whole blocks and chunks can increase the number of units. An unsigned int can count the
- * quads of packed weights of 64 GiB. */
+/* SPARE: an upper bound of the units that rounding up to whole blocks and chunks adds. With it, an unsigned int can count the quads
+ * of up to 64 GiB of packed weights. */
 enum { SPARE = 4096 };
 
 bool wi_recurrent_groups_fit(const wi_kernel_site *site) {

@@ -24,7 +24,7 @@ static void cut(scan_work *w, int64_t splits, int64_t unit) {
     w->splits = wi_divide_up(w->n, w->split_length);
 }
 
-/* Divides the work on devices whose items walk, into as few items as keep the units busy. If there are few lines, they are cut
+/* Divides the work on devices whose items walk, into as few items as keep the units busy. If there are few lines, they are divided
  * into splits. */
 static void share_walks(scan_work *w, const wi_device_profile *device) {
     const int64_t lanes = device->lanes, width = w->along ? 1 : wi_min64(w->inner, lanes),

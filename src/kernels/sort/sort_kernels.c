@@ -120,7 +120,7 @@ static void finish_order(order_work *w, int64_t radix) {
     w->plan->scratch_bytes = (size_t)(2 * w->buffer + radix + 1) * sizeof(cl_ulong);
 }
 
-/* Lines are cut only if there are few of them. */
+/* Lines are divided only if there are few of them. */
 static weft_status prepare_order_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     order_work w = order_of(site, plan);
     const int64_t units = site->device->units;

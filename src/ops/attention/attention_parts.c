@@ -45,7 +45,8 @@ static bool is_scores(weft_tensor *s, int depth) {
     return s->op == &wi_op_where && is_scores(s->inputs[1], depth - 1) != is_scores(s->inputs[2], depth - 1);
 }
 
-/* What both masks allow; bool masks allow where they are true, numbers are added. */
+/* Combines two masks, so that a query sees only the keys that both allow. Bool masks are true for allowed keys; masks of numbers are
+ * added. */
 static weft_tensor *both_masks(weft_tensor *a, weft_tensor *b) {
     if (!a || !b) return a ? a : b;
     if (a->dtype == WEFT_BOOL && b->dtype == WEFT_BOOL) return weft_logical_and(a, b);
@@ -53,7 +54,7 @@ static weft_tensor *both_masks(weft_tensor *a, weft_tensor *b) {
     return b->dtype == WEFT_BOOL ? both_masks(b, a) : weft_add(a, b);
 }
 
-/* Takes one mask from s, and adds it to the others. NULL: s is no mask over scores. */
+/* If s is masked scores, combines the mask with those found before, and returns the scores without it. NULL: s is not masked. */
 static weft_tensor *without_mask(parts *p, weft_tensor *s) {
     enum { DEPTH = 6 };
     const bool adds = s->op == &wi_op_add;
@@ -76,8 +77,8 @@ static weft_tensor *without_mask(parts *p, weft_tensor *s) {
     return p->x[WI_ATTENTION_MASK] ? scores : NULL;
 }
 
-/* Finds q and k in the scores, which are masked first and scaled before. */
-static bool take_scores(parts *p, weft_tensor *s) {
+/* Finds q and k in the scores: removes the masks first, then the scales. */
+static bool find_scores(parts *p, weft_tensor *s) {
     for (weft_tensor *inner; (inner = without_mask(p, s)) != NULL; s = inner) continue;
     s = without_factors(p, s);
     if (s->op != &wi_op_matmul || !wi_parts_note(p->found, s)) return false;
@@ -104,7 +105,7 @@ static weft_tensor *softmax_of(parts *p, weft_tensor *weights) {
 }
 
 /* The leading dimensions of the result. False: the op does not support the sizes. */
-static bool take_lead(const parts *p, const weft_tensor *y, wi_shape *lead) {
+static bool find_lead(const parts *p, const weft_tensor *y, wi_shape *lead) {
     *lead = y->shape;
     lead->rank -= 2;
     for (int i = 0; i < lead->rank; i++)
@@ -120,11 +121,11 @@ bool wi_attention_recognise(weft_tensor *y, wi_recognised *found) {
     parts p = {.attributes = {.scale = 1, .heads_inside = true}, .found = found};
     weft_tensor *const scores = y->dtype == WEFT_F32 ? softmax_of(&p, y->inputs[0]) : NULL;
     wi_shape lead;
-    if (!scores || scores->dtype != WEFT_F32 || !take_scores(&p, scores)) return false;
+    if (!scores || scores->dtype != WEFT_F32 || !find_scores(&p, scores)) return false;
     p.x[WI_ATTENTION_VALUE] = found->leaves[WI_ATTENTION_VALUE] = y->inputs[1];
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
         if (!p.x[i] || p.x[i]->dtype != WEFT_F32) return false;
-    if (!isnormal(p.attributes.scale) || !take_lead(&p, y, &lead)) return false;
+    if (!isnormal(p.attributes.scale) || !find_lead(&p, y, &lead)) return false;
     p.attributes.nan_if_unseen = p.x[WI_ATTENTION_MASK] != NULL;
     found->node = wi_attention_over(p.x, &lead, &p.attributes);
     return found->node != NULL;

@@ -32,7 +32,7 @@ typedef struct reduction {
     bool largest;
 } reduction;
 
-/* If the elements of x take part, they are appended to the source, so that they share the gradient of equal extremes. */
+/* With include_self, the elements of x are appended to the source, so that they share the gradient of equal extremes. */
 static weft_tensor *extreme(const reduction *r, bool include_self) {
     weft_tensor *source = wi_wide(r->source), *index = r->index;
     if (include_self) {

@@ -191,7 +191,7 @@ wi_softplus wi_loss_softplus(weft_tensor *x) {
         .of_minus_x = weft_add(weft_where(is_negative(x), weft_neg(x), zero), bend)};
 }
 
-/* Without 1 - sigmoid, which would lose digits. */
+/* sigmoid(x) and sigmoid(-x). The latter is not computed as 1 - sigmoid(x), which would lose digits. */
 wi_sigmoids wi_loss_sigmoids(weft_tensor *x) {
     weft_tensor *e = exp_minus_abs(x), *one = weft_number(x, 1);
     weft_tensor *large = weft_div(one, weft_add(one, e)), *small = weft_mul(e, large);

@@ -24,7 +24,7 @@ bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double 
 /* ---- reductions ---- */
 /* kept: an axis of size 1 that is removed from the result; -1: none. */
 weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options);
-/* total: the divisor of a mean, one element of the losses' rank; if it is 0, so is the mean. NULL: the number of losses. */
+/* total: the divisor of a mean, one element of the losses' rank; if it is 0, the mean is 0. NULL: the number of losses. */
 weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total);
 /* A view without this axis of size 1 (-1: none). */
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);

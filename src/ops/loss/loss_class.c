@@ -62,8 +62,8 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
     return factor ? weft_mul(x, factor) : x;
 }
 
-/* The losses, but NaN for labels out of range, whose error is reported later, and 0 for ignored ones. */
-static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
+/* The losses with 0 for ignored labels, and NaN for labels out of range, which the next read or wait reports as an error. */
+static weft_tensor *finish_losses(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
     if (!labels) return NULL;
@@ -106,7 +106,7 @@ static weft_tensor *cross_entropy_lower(weft_tensor *y, bool inference) {
     weft_tensor *chosen = y->attributes->class_loss.smoothing > 0
                               ? weft_mul(smooth_targets(y), s.x)
                               : at_label(y, times(s.x, weights_beside(y)));
-    return settle(y, weft_sub(times(weft_log(s.sum), target_sum(y)), over_classes(chosen)));
+    return finish_losses(y, weft_sub(times(weft_log(s.sum), target_sum(y)), over_classes(chosen)));
 }
 
 static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -156,7 +156,7 @@ static const wi_op dense_cross_entropy = {.name = "cross_entropy",
 static weft_tensor *nll_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = times(y->inputs[0], weights_beside(y));
-    return settle(y, weft_neg(over_classes(at_label(y, x))));
+    return finish_losses(y, weft_neg(over_classes(at_label(y, x))));
 }
 
 static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -189,7 +189,7 @@ static weft_tensor *multi_margin_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *z = excess(y);
     if (y->attributes->class_loss.exponent == 2) z = weft_square(z);
-    return settle(y, weft_mul(over_classes(z), margin_factor(y)));
+    return finish_losses(y, weft_mul(over_classes(z), margin_factor(y)));
 }
 
 static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {

@@ -2,8 +2,8 @@
 #include "ops/loss/loss_shards.h"
 #include "ops/op_table.h"
 
-/* Adds the power of the batch's size in a factor that does not depend on the data: -1 in the factor of a mean over the batch. False: the
- * factor is not a number times such a power. `sign` is -1 below a division. */
+/* Adds to *power the exponent of the batch size in a factor that does not depend on the data; a mean over the batch has the exponent -1.
+ * False: the factor is not a number times a power of the batch size. `sign` is -1 inside a divisor. */
 static bool add_power(const weft_tensor *factor, int sign, int *power) {
     double value;
     int own = 0;
@@ -30,7 +30,7 @@ static bool add_power(const weft_tensor *factor, int sign, int *power) {
     return true;
 }
 
-/* Is it a sum over all examples? */
+/* Is the value a sum over all examples? */
 static bool is_batch_sum(const weft_tensor *value) {
     if (value->op != &wi_op_sum) return false;
     const weft_tensor *const x = value->inputs[0];

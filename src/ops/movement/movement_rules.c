@@ -14,7 +14,7 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 /* A group of axes that the reshape merges and splits: axes [x, x_end) of the input, [y, y_end) of the result. */
 typedef struct group {
     int x, x_end, y, y_end;
-    int place; /* in memory, of its first axis that is not of size 1 */
+    int place; /* position in memory order of the group's first axis that is not of size 1 */
 } group;
 
 /* Writes the groups in the order of their places, and returns their number. Axes of size 1 belong to the group behind them. */

@@ -36,7 +36,7 @@ weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon);
 /* `training` in plans for training; `running` in plans for inference, and if the running mean is frozen (normalization_choice.c). */
 weft_tensor *wi_norm_choice(weft_tensor *training, weft_tensor *running, weft_tensor *mean);
 
-/* The image z (N, C, spatial...) whose channels x (N, groups, ...) joins to groups; NULL: x is no reshape that does this. */
+/* If x (N, groups, ...) is a reshape that joins the channels of an image z (N, C, spatial...) to groups, returns z; otherwise NULL. */
 weft_tensor *wi_norm_grouped_image(const weft_tensor *x);
 /* v (groups) as a number for each channel. NULL if v is NULL. */
 weft_tensor *wi_norm_for_channels(weft_tensor *v, int64_t channels);

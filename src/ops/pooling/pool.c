@@ -15,13 +15,13 @@
         .takes_examples = true, .contiguous = (inputs)                                                       \
     }
 const wi_op wi_op_max_pool = POOL_OP("max_pool", 1), wi_op_avg_pool = POOL_OP("avg_pool", 1);
-/* The gradients of x. Their inputs are (x, y, g) for max_pool, and (g) for avg_pool. */
+/* The gradients with regard to x. Their inputs are (x, y, g) for max_pool, and (g) for avg_pool. */
 const wi_op wi_op_max_pool_gradient = POOL_OP("max_pool gradient", 7),
             wi_op_avg_pool_gradient = POOL_OP("avg_pool gradient", 1);
 /* With inputs (x, other): for each window, the element of `other` at the position where x has its maximum. */
 const wi_op wi_op_max_pool_winners = POOL_OP("max_pool winners", 3);
 
-/* Adds g to zeros at the maxima, which are equal to y, the pooled x. */
+/* The gradient of x: g at the maxima, where x equals the pooled y, and zeros elsewhere. */
 static weft_tensor *spread(weft_tensor *x, weft_tensor *y, weft_tensor *g) {
     weft_tensor *inputs[] = {x, y, g};
     return y && g ? wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, y->attributes)

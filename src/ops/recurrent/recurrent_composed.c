@@ -96,7 +96,7 @@ static int64_t index_of(const unrolled *u, int64_t i) {
 
 /* h0 and c0 may be the same tensor. Products with 1, which are two different nodes, separate them, so that each gets a
  * separate gradient. */
-static void tell_apart(unrolled *u) {
+static void separate_states(unrolled *u) {
     weft_tensor *h0 = wi_scan_input_of(u->node, WI_SCAN_H0), *c0 = wi_scan_input_of(u->node, WI_SCAN_C0);
     u->h0 = h0 ? weft_mul(h0, weft_number(h0, 1)) : zeros(u, u->sections.width);
     u->c0 = c0 ? weft_div(c0, weft_number(c0, 1)) : zeros(u, u->sections.units);
@@ -118,7 +118,7 @@ static bool unroll(unrolled *u, weft_tensor *node) {
             wi_shape_print(node->graph, &x->shape, text));
     u->steps = wi_arena_take(&node->graph->arena, (size_t)u->sections.steps * sizeof *u->steps);
     if (!u->steps) return wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
-    tell_apart(u);
+    separate_states(u);
     weft_tensor *h = u->h0, *c = u->c0;
     for (int64_t i = 0; i < u->sections.steps; i++) {
         const int64_t t = index_of(u, i), line[] = {u->batch, x->shape.dims[2]};
@@ -136,7 +136,7 @@ static void name_leaves(const weft_tensor *node, weft_tensor **leaves) {
 
 /* ---- packed results ---- */
 
-/* A packed result as a sum of parts (N, columns) with zeros elsewhere. */
+/* A packed result under construction: a sum of tensors, each of which has one part (N, columns) and zeros elsewhere. */
 typedef struct packing {
     weft_tensor *sum;
     int64_t size; /* of the packed result */

@@ -80,7 +80,7 @@ static weft_tensor *rows(
     return weft_reshape_shape(x, 2, (const int64_t[]){wi_dim_multiply(y->graph, n, steps), columns});
 }
 
-/* The starts of y, and of the last h. */
+/* The offsets in the flat composite at which y and the last h begin. */
 static int64_t y_start(const weft_tensor *y, const wi_scan_sections *a) {
     return y->attributes->recurrent.reverse ? 0 : a->width;
 }
@@ -165,7 +165,7 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
 typedef struct search {
     const wi_rewrite *rewrite;
     wi_scan_sections sections;
-    int64_t n, begin, last; /* the batch; the starts of y and of the last h */
+    int64_t n, begin, last; /* the batch; the offsets of y and of the last h */
     output_gradients found;
 } search;
 

@@ -1,8 +1,8 @@
 /* Sorting, and the largest elements, along an axis. Kernels: sort.cl and put.cl.
  *
  * argsort and topk_indices compute an order, and sort and topk gather x by it, so that indices and values of the same arguments share a
- * node. An order has each index once. The gradient of the values is therefore not added but put (op `put`), and the gradient of put is
- * the gather again. */
+ * node. An order contains each index once. The gradient of the gather therefore writes each element to its index (op `put`) and adds
+ * nothing; the gradient of put is the gather again. */
 #include "ops/sort/sort.h"
 
 static int along(const weft_tensor *y) {

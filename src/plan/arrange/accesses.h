@@ -4,7 +4,8 @@
 
 #include "plan/layout/loops.h"
 
-/* The range of bytes of a storage that contains everything the step reads, or writes, there. The storage lies in no other. */
+/* The smallest range of bytes of a storage that contains all bytes which the step reads in the storage, or all which it writes there. The
+ * storage is not part of another storage. */
 typedef struct wi_access {
     int storage;
     bool writes;

@@ -28,7 +28,7 @@ static double count_copied(const wi_partition *p, const wi_loops *loops, int sto
     return bytes;
 }
 
-/* The storage with the most bytes, divided by how often each of them is copied; -1: no block can move. */
+/* The storage that frees the most bytes on the device for each byte that a run must copy; -1: no block can move. */
 static int choose(const wi_partition *p, const double *copied) {
     int best = -1;
     double most = 0;

@@ -30,7 +30,7 @@ static void join(wi_load *into, const wi_load *other) {
     into->changes = into->changes || other->changes;
 }
 
-/* Adds a load, joined with those that it meets. */
+/* Adds a load to the list. Loads that overlap or touch it become one load with it. */
 static int add(wi_load *loads, int count, wi_load load) {
     for (int i = 0; i < count;) {
         if (!meet(&loads[i], &load)) {

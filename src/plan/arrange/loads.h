@@ -15,20 +15,20 @@
 /* A range of a block in host memory that a run has on the device. */
 typedef struct wi_load {
     int storage, place;
-    size_t first, bytes; /* of the storage */
+    size_t first, bytes; /* first byte of the range in the storage, and number of bytes */
     bool changes;        /* the run writes to the range, which is then copied back */
 } wi_load;
 
 enum { WI_MOST_LOADS = WI_MAX_OPERANDS + 2 };
 
-/* Fills `loads`, without their places, and returns their number. */
+/* Lists the loads of the step, without their places in the arena, and returns their number. */
 int wi_step_loads(const wi_loops *loops, int step, wi_load loads[WI_MOST_LOADS]);
 /* The bytes of the arena that the loads of the step take, and the bytes that are copied. */
 typedef struct wi_load_cost {
     size_t bytes, copied;
 } wi_load_cost;
 wi_load_cost wi_step_load_cost(const wi_loops *loops, int step);
-/* Gives each run the loads of its step. */
+/* Adds the loads of the steps to the runs. */
 weft_status wi_load_runs(wi_materialised *m, wi_arena *arena);
 
 /* Marks further blocks, which the plan keeps in host memory, until they have at least `missing` bytes. The blocks that are copied least for

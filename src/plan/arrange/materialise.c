@@ -13,7 +13,7 @@ static int find_instance(const wi_run *run, int storage) {
     return -1;
 }
 
-/* The load that has the bytes of the value. */
+/* The load of the run that contains the bytes of the value; NULL: none does. */
 static const wi_load *find_load(const wi_partition *p, const wi_run *run, int value) {
     const wi_access access = wi_access_of(p, value, false);
     for (int i = 0; i < run->load_count; i++) {
@@ -89,7 +89,7 @@ static void begin_instances(writer *w, int step) {
     }
 }
 
-static void take_instance(const writer *w, wi_run *run, wi_instance *into, int storage) {
+static void add_instance(const writer *w, wi_run *run, wi_instance *into, int storage) {
     if (w->newest[storage] < 0) return;
     for (int i = 0; i < run->instance_count; i++) {
         if (into[i].storage == storage) return;
@@ -107,8 +107,8 @@ static weft_status write_run(writer *w, int step) {
     wi_instance *into =
         wi_arena_take(w->arena, (size_t)(own->read_count + own->write_count + 1) * sizeof *into);
     if (!into) return WEFT_ERROR_MEMORY;
-    for (int i = 0; i < own->read_count; i++) take_instance(w, run, into, own->reads[i]);
-    for (int i = 0; i < own->write_count; i++) take_instance(w, run, into, own->writes[i]);
+    for (int i = 0; i < own->read_count; i++) add_instance(w, run, into, own->reads[i]);
+    for (int i = 0; i < own->write_count; i++) add_instance(w, run, into, own->writes[i]);
     run->instances = into;
     w->ran[step] = true;
     w->m->run_count++;
@@ -120,7 +120,7 @@ static weft_status write_end(writer *w) {
     if (!into) return WEFT_ERROR_MEMORY;
     w->m->end = (wi_run){.index = (int)w->m->run_count, .instances = into};
     for (size_t i = 0; i < w->partition->storage_count; i++) {
-        if (w->model->storages[i].is_output) take_instance(w, &w->m->end, into, (int)i);
+        if (w->model->storages[i].is_output) add_instance(w, &w->m->end, into, (int)i);
     }
     return WEFT_OK;
 }

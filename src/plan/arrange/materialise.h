@@ -43,7 +43,7 @@ typedef struct wi_materialised {
     size_t loaded_bytes; /* copied by all loads, in both directions */
     /* ---- cost of the memory limit ---- */
     size_t again_count;                 /* runs of steps that have run before */
-    size_t freed;                       /* bytes that the limit saves */
+    size_t freed;                       /* bytes that the plan needs less than without the limit */
     double flops, bytes_moved, seconds; /* in addition to a plan without a limit; seconds are estimated */
     double whole_seconds;               /* estimated for the plan without a limit */
 } wi_materialised;

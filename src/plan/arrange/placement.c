@@ -92,7 +92,7 @@ static bool read_once(const wi_partition *p, const wi_loop *loop, int root) {
     return reads == 1;
 }
 
-bool wi_may_lie_over(
+bool wi_may_overwrite(
     const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input) {
     const wi_partition *p = loops->partition;
     if (loop->step->kind == WI_STEP_KERNEL || loop->step->kind == WI_STEP_TRANSFER ||
@@ -122,7 +122,7 @@ static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *ru
     if (to->alias >= 0 || to->first != run->index) return;
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_operand *input = &loop->operands[i];
-        if (!wi_may_lie_over(loops, loop, output, input)) continue;
+        if (!wi_may_overwrite(loops, loop, output, input)) continue;
         const int at = place_of(m, run, input->value);
         wi_place *from = &m->places[at];
         if (from->alias >= 0 || from->keep || from->last != run->index || is_taken(m, loop, run, at))
@@ -262,7 +262,7 @@ static weft_status find_lower_bound(wi_placement *m) {
 
 /* ---- places ---- */
 
-static void take_storage(wi_place *place, const wi_storage *storage) {
+static void init_place(wi_place *place, const wi_storage *storage) {
     *place = (wi_place){.kind = storage->kind,
         .device = storage->device,
         .bytes = storage->bytes,
@@ -278,13 +278,12 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
 static int make_scratch(wi_placement *m, int device, size_t bytes, bool keep) {
     if (bytes == 0) return -1;
     wi_place *const place = &m->places[m->place_count];
-    take_storage(
-        place, &(wi_storage){.kind = WI_STORAGE_ARENA, .device = device, .bytes = bytes, .alias = -1});
+    init_place(place, &(wi_storage){.kind = WI_STORAGE_ARENA, .device = device, .bytes = bytes, .alias = -1});
     place->keep = keep;
     return (int)m->place_count++;
 }
 
-/* In the order in which loads have numbers. */
+/* Adds a place for each load, in the order of the loads' numbers. */
 static void make_loads(wi_placement *m) {
     for (size_t i = 0; i < m->runs->run_count; i++) {
         const wi_run *const run = &m->runs->runs[i];
@@ -317,10 +316,10 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < p->storage_count; i++) take_storage(&m->places[i], &p->storages[i]);
+    for (size_t i = 0; i < p->storage_count; i++) init_place(&m->places[i], &p->storages[i]);
     m->place_count = p->storage_count;
     for (size_t i = 0; i < runs->instance_count; i++)
-        take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
+        init_place(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
     make_loads(m);
     make_cells(m, schedule);
     for (size_t i = 0; i < runs->run_count; i++) {

@@ -47,7 +47,7 @@ static inline size_t wi_aligned_bytes(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 /* Can the step write the output over the input, if no later step reads the input? */
-bool wi_may_lie_over(
+bool wi_may_overwrite(
     const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input);
 /* The place that contains this one and lies in no other; *offset (may be NULL): bytes from its beginning. */
 int wi_place_root(const wi_placement *placement, int place, size_t *offset);

@@ -39,7 +39,7 @@ static void note_once(int *list, int *count, int storage) {
     list[(*count)++] = storage;
 }
 
-static weft_status take_touched(builder *b, int index) {
+static weft_status list_accesses(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_step_accesses *accesses = &b->accesses[made->step];
     made->reads = wi_arena_take(b->arena, WI_MOST_ACCESSES * sizeof *made->reads);
@@ -94,7 +94,7 @@ static void limit_step(builder *b, int index) {
 
 /* ---- costs ---- */
 
-static void take_cost(builder *b, int index) {
+static void set_cost(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_step_schedule *own = &b->schedule->of[made->step];
     const wi_load_cost loads = wi_step_load_cost(b->loops, made->step);
@@ -171,14 +171,14 @@ static weft_status make_units(builder *b) {
 
 /* ---- outputs that may overwrite inputs ---- */
 
-static weft_status take_pairs(builder *b, int index) {
+static weft_status list_pairs(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_loop *loop = &b->loops->of[made->step];
     made->in_place = wi_arena_take(b->arena, MOST_PAIRS * sizeof *made->in_place);
     if (!made->in_place) return WEFT_ERROR_MEMORY;
     for (int o = 0; o < loop->operand_count; o++) {
         for (int i = 0; i < loop->operand_count && made->in_place_count < MOST_PAIRS; i++) {
-            if (!wi_may_lie_over(b->loops, loop, &loop->operands[o], &loop->operands[i])) continue;
+            if (!wi_may_overwrite(b->loops, loop, &loop->operands[o], &loop->operands[i])) continue;
             made->in_place[made->in_place_count++] =
                 (wi_in_place){wi_base_storage(b->partition, loop->operands[o].value),
                     wi_base_storage(b->partition, loop->operands[i].value)};
@@ -189,7 +189,7 @@ static weft_status take_pairs(builder *b, int index) {
 
 /* ---- the model ---- */
 
-static void take_storages(builder *b) {
+static void copy_storages(builder *b) {
     const wi_partition *p = b->partition;
     for (size_t i = 0; i < p->storage_count; i++) {
         b->model->storages[i] = (wi_model_storage){.bytes = wi_aligned_bytes(p->storages[i].bytes),
@@ -207,7 +207,7 @@ static void take_storages(builder *b) {
 }
 
 /* Sets is_needed for each step whose results no step reads, so that the step runs nevertheless. */
-static weft_status keep_unread(builder *b) {
+static weft_status mark_needed(builder *b) {
     wi_sweep sweep;
     wi_replays none = {0};
     WI_TRY(wi_sweep_make(&sweep, b->model, b->arena));
@@ -226,15 +226,15 @@ weft_status wi_model_of_plan(wi_model *model, const wi_schedule *schedule, wi_ar
     model->storages = wi_arena_take(arena, (p->storage_count + 1) * sizeof *model->storages);
     b.accesses = wi_arena_take(arena, (p->step_count + 1) * sizeof *b.accesses);
     if (!model->steps || !model->storages || !b.accesses) return WEFT_ERROR_MEMORY;
-    take_storages(&b);
+    copy_storages(&b);
     for (int i = 0; i < model->step_count; i++) WI_TRY(find_accesses(&b, i));
     WI_TRY(wi_order_steps(model, b.accesses, arena));
     for (int i = 0; i < model->step_count; i++) {
-        WI_TRY(take_touched(&b, i));
-        WI_TRY(take_pairs(&b, i));
-        take_cost(&b, i);
+        WI_TRY(list_accesses(&b, i));
+        WI_TRY(list_pairs(&b, i));
+        set_cost(&b, i);
     }
     for (int i = 0; i < model->step_count; i++) limit_step(&b, i);
-    WI_TRY(keep_unread(&b));
+    WI_TRY(mark_needed(&b));
     return make_units(&b);
 }

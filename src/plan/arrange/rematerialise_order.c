@@ -120,7 +120,7 @@ static bool frees_memory(const ordering *o, int step) {
 }
 
 /* The ready step with the lowest number that frees memory; -1: there is none. */
-static int take_ready(ordering *o) {
+static int next_ready(ordering *o) {
     int best = -1;
     for (int i = 0; i < o->ready_count;) {
         if (o->done[o->ready[i]]) {
@@ -167,7 +167,7 @@ weft_status wi_order_steps(wi_model *model, const wi_step_accesses *accesses, wi
     count_readers(&o);
     for (int step = 0; step < model->step_count && status == WEFT_OK; step++) {
         if (!o.done[step]) run(&o, step);
-        for (int next = take_ready(&o); next >= 0; next = take_ready(&o)) run(&o, next);
+        for (int next = next_ready(&o); next >= 0; next = next_ready(&o)) run(&o, next);
     }
     wi_release(arena->allocator, o.edges);
     return status;

@@ -36,7 +36,7 @@ typedef struct search {
     int *first_run;   /* by step: the first replay before the step, or, if there is none, the step's run */
     bool *is_touched; /* by storage: the run at the peak reads or writes it */
     double best_score;
-    bool brought; /* the replay that is being tried also replays inputs */
+    bool brought; /* the trial also replays steps that compute inputs */
 } search;
 
 static weft_status search_make(search *s, const wi_model *model, wi_arena *arena) {

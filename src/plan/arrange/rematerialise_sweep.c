@@ -5,7 +5,7 @@
 
 /* ---- lists of replays ---- */
 
-/* The most replayed steps in a list. */
+/* The largest number of replays that a list can have. */
 static int replay_capacity(const wi_model *model) {
     return 2 * model->step_count + 64;
 }
@@ -123,7 +123,7 @@ static void begin(wi_sweep *sweep, const wi_model *model) {
     sweep->seconds = 0;
 }
 
-/* A needed step (assignments, reports of faults) executes exactly once, at its original place. */
+/* A step with is_needed, which assigns or reports faults, executes exactly once, at its original place. */
 static bool must_run(const wi_sweep *sweep, const wi_model_step *step, const wi_replay *run) {
     bool needed = step->is_needed && run->at == run->step;
     for (int i = 0; i < step->write_count; i++) needed = needed || sweep->ends[step->writes[i]] >= 0;

@@ -48,7 +48,7 @@ typedef struct reduction {
     char identity[24];
 } reduction;
 
-/* The dtype in which a reduction accumulates. */
+/* The dtype of a<m>, in which the reduction accumulates. */
 static weft_dtype kept_dtype(const wi_value *value) {
     return wi_format_of(value->node->inputs[0]->dtype)->compute;
 }
@@ -165,7 +165,7 @@ void wi_emit_block_begin(wi_emitter *e, int sweep) {
 }
 
 /* Emits code that combines x with a<m>. index: the index of x, for argmax and argmin. */
-static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *index) {
+static void emit_combine(wi_emitter *e, const reduction *r, int m, const char *x, const char *index) {
     wi_text *text = &e->text;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m), g = named(e, 'g', m);
     if (r->kind->indices)
@@ -189,7 +189,7 @@ void wi_emit_block_end(wi_emitter *e, int sweep) {
     reduction r;
     wi_emit_vectors_begin(e);
     for (int m = 0; next_reduction(e, &m, sweep, &r); m++) {
-        if (r.kind->blocks) emit_take(e, &r, m, named(e, 'd', m).text, "");
+        if (r.kind->blocks) emit_combine(e, &r, m, named(e, 'd', m).text, "");
     }
     wi_emit_vectors_end(e);
 }
@@ -210,7 +210,7 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
     if (r.kind->blocks)
         wi_text_append(&e->text, "%s += %s;\n", named(e, 'd', m).text, x);
     else
-        emit_take(e, &r, m, x, masked);
+        emit_combine(e, &r, m, x, masked);
 }
 
 /* ---- results ---- */
@@ -320,7 +320,7 @@ void wi_emit_partial_loads(wi_emitter *e, bool vector) {
         wi_text_append(&e->text, "{\n");
         emit_partial_load(e, slot++, r.dtype, "x", vector);
         if (r.kind->indices) emit_partial_load(e, slot++, WEFT_I32, "index", vector);
-        emit_take(e, &r, m, "x", "index");
+        emit_combine(e, &r, m, "x", "index");
         wi_text_append(&e->text, "}\n");
     }
     wi_text_append(&e->text, "}\n");
@@ -379,7 +379,7 @@ static void emit_children(wi_emitter *e) {
         for (int i = 0; i < 4; i++) {
             char x[16];
             snprintf(x, sizeof x, "v%d.s%d", m, i);
-            emit_take(e, &r, m, x, "");
+            emit_combine(e, &r, m, x, "");
         }
     }
     wi_text_append(&e->text, "}\n");

@@ -204,7 +204,7 @@ static weft_status append_template(wi_text *source, const epilogue *own, const w
 }
 
 /* Returns the emitter's text, and lets it begin another function, in which no variable is known yet. The caller clears the text. */
-static wi_text take_text(wi_emitter *e) {
+static wi_text detach_text(wi_emitter *e) {
     const wi_text text = e->text;
     wi_text_init(&e->text, text.allocator);
     e->text.failed = text.failed;
@@ -214,12 +214,12 @@ static wi_text take_text(wi_emitter *e) {
 
 static void emit_epilogue(epilogue *own) {
     emit_epilogue_body(&own->e);
-    own->store = take_text(&own->e);
+    own->store = detach_text(&own->e);
     own->e.of_source = own->e.step->by_segments;
     if (own->e.of_source) emit_source(&own->e);
-    own->source = take_text(&own->e);
+    own->source = detach_text(&own->e);
     if (own->e.of_source) emit_source_request(&own->e);
-    own->request = take_text(&own->e);
+    own->request = detach_text(&own->e);
     wi_text_init(&own->parameters, own->store.allocator);
     wi_text_init(&own->names, own->store.allocator);
     wi_emit_parameters(&own->e, &own->parameters, false);

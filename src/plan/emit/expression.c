@@ -251,7 +251,8 @@ typedef struct written_formula {
 
 static void emit_formula(const written_formula *w, const wi_formula *f);
 
-/* differs: f64 has a separate function or macro, whose name ends in _d (doubles.clh). */
+/* Appends the call of the formula's function `name`. differs: for f64 there is another function or macro, whose name ends in _d
+ * (doubles.clh). */
 static void emit_call(const written_formula *w, const wi_formula *f, const char *name, bool differs) {
     wi_text *const text = &w->e->text;
     wi_text_append(text, "%s%s(", name, differs && w->format == WEFT_F64 ? "_d" : "");

@@ -6,7 +6,7 @@
  *   b<o> f<o> s<o>_<d>         memory, offset and strides of operand o
  *   n<d>                       size of dimension d
  *   w<i>                       numbers of the division of work (WI_WORK_)
- *   x<i> y<i>                  scratch memory and offset of partial result i
+ *  x<i> y<i>                 scratch memory and offset of partial result i
  *   cells, cells_offset        cells in which splits are joined
  *   c<i> u<i>                  constants that depend on the batch size; scalars, in the order of their use
  *   draws, seed0, seed1        number of the run, and seed, for random numbers

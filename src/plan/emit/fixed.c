@@ -53,7 +53,7 @@ static bool is_fixed(const wi_schedule *schedule, int value) {
     return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
 }
 
-/* Does the kernel have an argument that differs between runs, or report faults, which each run must report? */
+/* Must the kernel run in every run of the plan? Yes if it has an argument that differs between runs, or reports faults. */
 static bool changes(const wi_kernel_text *kernel) {
     for (int i = 0; i < kernel->argument_count; i++) {
         const wi_argument_kind kind = kernel->arguments[i].kind;
@@ -75,7 +75,7 @@ static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
     return p->request->inference || written <= TIMES * read;
 }
 
-/* Is all that the loop reads fixed, and all that it writes in the arena? */
+/* Are all values that the loop reads fixed, and are all values that it writes in the arena? */
 static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop, const wi_step_code *code) {
     const wi_partition *p = schedule->loops->partition;
     int inputs = 0;

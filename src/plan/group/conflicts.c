@@ -54,7 +54,7 @@ static bool is_update(const written *w) {
     return !w->variable->variable || w->variable->variable->role;
 }
 
-/* Says which outputs of the plan, or which layers, assign to the variable. */
+/* Part of an error message: which outputs of the plan, or which layers, assign to the variable. */
 static const char *writers_of(const wi_request *request, const weft_tensor *variable, char text[96]) {
     size_t outputs[2] = {0}, count = 0;
     for (size_t i = 0; i < request->output_count && count < 2; i++) {

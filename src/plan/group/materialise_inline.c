@@ -8,8 +8,8 @@
  *             Inputs that are not in memory are stored for this purpose or computed here as well, whichever is faster.
  * If all readers compute a member, the first instance is removed (partition_unread.c).
  *
- * A map of generators, inputs, parameters and states would otherwise begin a step or join an unrelated one. The number of its readers is
- * known before any step exists: the map is inline unless storing it, with one more launch, takes less time. */
+ * A map that reads only generators, inputs, parameters and states depends on no step; if it were stored, it would begin a step or join
+ * an unrelated one. Such a map is inline unless storing it takes less time, although that adds a launch. */
 #include "cl/opened_device.h"
 #include "graph/formula.h"
 #include "ops/op_descriptors.h"
@@ -192,8 +192,8 @@ int wi_operands_of_reading(const wi_partition *p, int index, int step) {
 
 weft_status wi_read_from(wi_partition *p, int index, int step) {
     inliner own = {0};
-    if (!is_computed_in(p, index, step, &own)) return wi_give_memory(p, index);
-    for (int i = 0; i < own.store_count; i++) WI_TRY(wi_give_memory(p, own.stores[i]));
+    if (!is_computed_in(p, index, step, &own)) return wi_store_member(p, index);
+    for (int i = 0; i < own.store_count; i++) WI_TRY(wi_store_member(p, own.stores[i]));
     const bool in_product = p->steps[step]->kind == WI_STEP_PRODUCT;
     for (int i = 0; i < own.computed_count && in_product; i++)
         p->values[own.computed[i]].member.keeps_layout = true;

@@ -104,7 +104,7 @@ typedef struct wi_memory_state {
 typedef struct wi_value {
     weft_tensor *node;
     const wi_extent *extent;
-    const wi_layout *layout; /* contiguous until wi_lay_value changes it */
+    const wi_layout *layout; /* contiguous until wi_set_layout changes it */
     weft_dtype format;       /* format in memory; in registers the value has the node's dtype */
     /* The step that computes the value, or the memory that a view reads. -1: the value is inline, or in memory before the first step. */
     int step;
@@ -265,7 +265,7 @@ wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, co
 /* Adds a value for the node. The caller gives the value its state next. */
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 /* Sets the value's layout. */
-weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout);
+weft_status wi_set_layout(wi_partition *p, int index, const wi_layout *layout);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 /* Makes the value the last member of the step. */
@@ -278,9 +278,9 @@ void wi_make_stored(wi_partition *p, int value, int storage);
 void wi_make_view(wi_partition *p, int value, int viewed);
 bool wi_is_uniform_inline(const wi_value *value);
 /* Gives a member a storage in the arena. Does nothing for a value in memory. */
-weft_status wi_give_memory(wi_partition *p, int value);
+weft_status wi_store_member(wi_partition *p, int value);
 /* Reserves a fault slot for the code that computes the value, on `count` devices from index `first`. */
-weft_status wi_take_fault(wi_partition *p, int value, int first, int count);
+weft_status wi_reserve_fault(wi_partition *p, int value, int first, int count);
 /* Adds a step that copies the value `from`, or computes it if it is inline, and stores the result *copy: in `storage` with `layout`, or, if
  * `storage` is -1 and `layout` NULL, in a new storage in row-major order. */
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy);
@@ -318,18 +318,18 @@ weft_status wi_drop_unread(wi_partition *p);
 
 /* Each function gives the value of one node its state, and a step if one computes the value. partition_nodes.c chooses the function by the kind
  * of the node's op. `value` is the node's value, `at` the node's place in the order. */
-weft_status wi_take_source(wi_partition *p, int value);
-weft_status wi_take_generator(wi_partition *p, int value);
-weft_status wi_take_view(wi_partition *p, int value);
-weft_status wi_take_map(wi_partition *p, int value, size_t at);
-weft_status wi_take_reduce(wi_partition *p, int value);
-weft_status wi_take_product(wi_partition *p, int value);
-weft_status wi_take_convolution(wi_partition *p, int value);
-weft_status wi_take_kernel(wi_partition *p, int value);
+weft_status wi_group_source(wi_partition *p, int value);
+weft_status wi_group_generator(wi_partition *p, int value);
+weft_status wi_group_view(wi_partition *p, int value);
+weft_status wi_group_map(wi_partition *p, int value, size_t at);
+weft_status wi_group_reduce(wi_partition *p, int value);
+weft_status wi_group_product(wi_partition *p, int value);
+weft_status wi_group_convolution(wi_partition *p, int value);
+weft_status wi_group_kernel(wi_partition *p, int value);
 /* ---- partition_rows.c ---- */
 /* Is the node a sum of rows by segments, or a read or write of table rows that joins the step of such a sum? */
 bool wi_is_of_segments(const wi_partition *p, int value);
-weft_status wi_take_of_segments(wi_partition *p, int value);
+weft_status wi_group_segment_rows(wi_partition *p, int value);
 /* Is the member the result of the contraction itself, before the epilogue? */
 bool wi_is_product_of(const wi_step *step, const wi_value *value);
 /* Is the value a table of which the step reads (is_output: writes) the rows that belong to its segments? */
@@ -344,8 +344,8 @@ typedef struct wi_span {
 wi_span wi_span_of(const wi_value *value);
 /* Do the ranges of two values have elements in common? False if b is -1. */
 bool wi_values_overlap(const wi_partition *p, int a, int b);
-weft_status wi_take_join(wi_partition *p, int value);
-weft_status wi_take_assign(wi_partition *p, int value);
-weft_status wi_take_transfer(wi_partition *p, int value);
+weft_status wi_group_join(wi_partition *p, int value);
+weft_status wi_group_assign(wi_partition *p, int value);
+weft_status wi_group_transfer(wi_partition *p, int value);
 
 #endif

@@ -19,7 +19,7 @@ static wi_step_kind kind_of_copy(const wi_value *from, const wi_layout *layout) 
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
     const bool is_inline = p->values[from].state == WI_VALUE_INLINE;
     const weft_tensor *const expression = is_inline ? p->values[from].inlined.expression : NULL;
-    if (!is_inline) WI_TRY(wi_give_memory(p, from));
+    if (!is_inline) WI_TRY(wi_store_member(p, from));
     weft_tensor *node = p->values[from].node;
     int step;
     WI_TRY(wi_new_value(p, node, copy));
@@ -30,14 +30,14 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     value->member.copy_of = is_inline ? -1 : from;
     value->member.expression = expression;
     value->format = p->values[from].format;
-    if (storage < 0) return wi_give_memory(p, *copy);
+    if (storage < 0) return wi_store_member(p, *copy);
     value->storage = storage;
-    return wi_lay_value(p, *copy, layout);
+    return wi_set_layout(p, *copy, layout);
 }
 
 /* Adds a step that stores the inline value in a new value. Steps that were created earlier still compute the inline value themselves. */
 weft_status wi_in_memory(wi_partition *p, int *index) {
-    if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
+    if (p->values[*index].state != WI_VALUE_INLINE) return wi_store_member(p, *index);
     int stored_as = p->values[*index].stored_as;
     const bool elsewhere = stored_as >= 0 && p->storages[wi_base_storage(p, stored_as)].device != p->device;
     if (stored_as < 0 || elsewhere) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
@@ -57,7 +57,7 @@ weft_status wi_contiguous(wi_partition *p, int *index) {
 }
 
 /* Copies the input from another device. An input that is not contiguous is made contiguous on that device first. */
-weft_status wi_take_transfer(wi_partition *p, int index) {
+weft_status wi_group_transfer(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const int device = p->device;
     int from = wi_value_index(p, node->inputs[0]), step;
@@ -69,5 +69,5 @@ weft_status wi_take_transfer(wi_partition *p, int index) {
     p->steps[step]->only_moves = true;
     wi_add_member(p, step, index);
     p->values[index].member.copy_of = from;
-    return wi_give_memory(p, index);
+    return wi_store_member(p, index);
 }

@@ -60,7 +60,7 @@ static weft_status store_strided(wi_partition *p, int whole, int input, int stor
     value->storage = own;
     wi_layout layout = *p->values[whole].layout;
     layout.offset = start;
-    WI_TRY(wi_lay_value(p, input, &layout));
+    WI_TRY(wi_set_layout(p, input, &layout));
     if (value->step > p->values[whole].step) p->values[whole].step = value->step;
     return WEFT_OK;
 }
@@ -80,7 +80,7 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     const bool is_one_range = range_in_join(p, join, i, &p->values[whole], &start);
     if (join->op == &wi_op_concat && !is_one_range && may_be_strided(p, whole, input))
         return store_strided(p, whole, input, storage, start);
-    if (p->values[input].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, input));
+    if (p->values[input].state == WI_VALUE_MEMBER) WI_TRY(wi_store_member(p, input));
     if (is_one_range && may_be_placed(p, input)) {
         wi_storage *own = &p->storages[wi_base_storage(p, input)];
         own->alias = storage;
@@ -97,7 +97,7 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     return WEFT_OK;
 }
 
-/* Do the gradients leave bytes of the joined memory unwritten, which must then be zero in every run? */
+/* Are there bytes of the joined memory that no gradient is written to? They must be zero in every run. */
 static bool has_gaps(const weft_tensor *join) {
     int64_t written = 0, whole;
     int power;
@@ -110,7 +110,7 @@ static bool has_gaps(const weft_tensor *join) {
     return written < whole;
 }
 
-weft_status wi_take_join(wi_partition *p, int index) {
+weft_status wi_group_join(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
@@ -132,14 +132,14 @@ static bool is_of_parameters(const wi_partition *p, const weft_tensor *node) {
     return false;
 }
 
-weft_status wi_take_assign(wi_partition *p, int index) {
+weft_status wi_group_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     wi_make_stored(p, index, -1);
     /* Assigns nothing: groups assignments, which are its inputs. */
     if (node->op == &wi_op_assign_all) return WEFT_OK;
     const int variable = wi_value_index(p, node->inputs[0]);
     int value = wi_value_index(p, node->inputs[1]);
-    if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, value));
+    if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_store_member(p, value));
     if (!may_be_placed(p, value)) WI_TRY(wi_copy_value(p, value, -1, NULL, &value));
     WI_TRY(wi_grow(p->request->allocator, (void **)&p->assignments, &p->assignment_capacity,
         p->assignment_count + 1, sizeof *p->assignments));

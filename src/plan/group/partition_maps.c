@@ -12,7 +12,8 @@ static int latest_step(const wi_partition *p, const weft_tensor *node) {
     return latest;
 }
 
-/* False if an input is a stored tensor that this step computes, such as a view of a member: other work-items write its elements. */
+/* Are all inputs that this step computes in registers? Not an input that is a view of a stored member: other work-items write its
+ * elements. */
 static bool inputs_in_registers(const wi_partition *p, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
@@ -223,10 +224,10 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
     return (shared || leads_into(p, at, index)) && map_joins(p, index, node, &in_row, operands) && !in_row;
 }
 
-weft_status wi_take_map(wi_partition *p, int index, size_t at) {
+weft_status wi_group_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
     if (node->op->fail_label) /* the label may be computed inline, and so checked, on any device */
-        WI_TRY(wi_take_fault(p, index, 0, p->request->devices.count));
+        WI_TRY(wi_reserve_fault(p, index, 0, p->request->devices.count));
     if (wi_is_inline(p, index)) {
         wi_make_inline(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
@@ -284,7 +285,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
     return -1;
 }
 
-weft_status wi_take_reduce(wi_partition *p, int index) {
+weft_status wi_group_reduce(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const weft_tensor *x = node->inputs[0];
     int step = latest_step(p, node);

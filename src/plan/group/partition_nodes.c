@@ -11,7 +11,7 @@
 #include "ops/op_descriptors.h"
 #include "plan/group/partition.h"
 
-static weft_status take_output(wi_partition *p, size_t output) {
+static weft_status group_output(wi_partition *p, size_t output) {
     p->output_values[output] = -1;
     weft_tensor *node = p->order->roots[output];
     p->device = wi_node_device(p->order, node);
@@ -27,23 +27,23 @@ static weft_status take_output(wi_partition *p, size_t output) {
 }
 
 /* at: the node's place in the order. */
-static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
+static weft_status group_node(wi_partition *p, weft_tensor *node, size_t at) {
     int index;
     p->device = wi_node_device(p->order, node);
     WI_TRY(wi_new_value(p, node, &index));
     p->value_of[at] = index + 1;
     switch (node->op->kind) {
-    case WI_SOURCE: return wi_take_source(p, index);
-    case WI_GENERATOR: return wi_take_generator(p, index);
-    case WI_VIEW: return wi_take_view(p, index);
-    case WI_MAP: return wi_take_map(p, index, at);
-    case WI_REDUCE: return wi_take_reduce(p, index);
+    case WI_SOURCE: return wi_group_source(p, index);
+    case WI_GENERATOR: return wi_group_generator(p, index);
+    case WI_VIEW: return wi_group_view(p, index);
+    case WI_MAP: return wi_group_map(p, index, at);
+    case WI_REDUCE: return wi_group_reduce(p, index);
     case WI_PRODUCT:
-        return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_convolution(p, index);
-    case WI_KERNEL: return wi_take_kernel(p, index);
-    case WI_JOIN: return wi_take_join(p, index);
-    case WI_ASSIGN: return wi_take_assign(p, index);
-    case WI_TRANSFER: return wi_take_transfer(p, index);
+        return node->op == &wi_op_matmul ? wi_group_product(p, index) : wi_group_convolution(p, index);
+    case WI_KERNEL: return wi_group_kernel(p, index);
+    case WI_JOIN: return wi_group_join(p, index);
+    case WI_ASSIGN: return wi_group_assign(p, index);
+    case WI_TRANSFER: return wi_group_transfer(p, index);
     case WI_COMPOSITE: break;
     }
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
@@ -78,8 +78,8 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
     if (!p->selections || !p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     WI_TRY(find_assigned(p));
-    for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
-    for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));
+    for (size_t i = 0; i < order->count; i++) WI_TRY(group_node(p, order->nodes[i], i));
+    for (size_t i = 0; i < order->output_count; i++) WI_TRY(group_output(p, i));
     p->device = 0; /* later passes copy assigned values on device 0 */
     return wi_drop_unread(p);
 }

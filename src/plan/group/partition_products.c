@@ -91,7 +91,7 @@ static weft_status write_stretched(
     wi_make_view(p, view, from);
     const wi_value *x = &p->values[from];
     const wi_layout layout = wi_broadcast_layout(x->extent, x->layout, p->values[view].extent);
-    WI_TRY(wi_lay_value(p, view, &layout));
+    WI_TRY(wi_set_layout(p, view, &layout));
     return wi_copy_value(p, view, -1, NULL, index);
 }
 
@@ -128,7 +128,7 @@ static void merge_rows(wi_step *s, const operand *a, const operand *b) {
     s->gemm.a_batch = s->gemm.b_batch = 0;
 }
 
-weft_status wi_take_product(wi_partition *p, int index) {
+weft_status wi_group_product(wi_partition *p, int index) {
     weft_tensor *node = p->values[index].node;
     const wi_extent *const extent = p->values[index].extent;
     const int rank = extent->rank;
@@ -158,7 +158,7 @@ weft_status wi_take_product(wi_partition *p, int index) {
 
 /* A convolution as a product of the windows of the image and the weight. For the epilogue the result is (images · outer spatial axes,
  * last spatial axis, channels). */
-weft_status wi_take_convolution(wi_partition *p, int index) {
+weft_status wi_group_convolution(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const wi_extent *const extent = p->values[index].extent;
     int image = wi_value_index(p, node->inputs[0]), weight = wi_value_index(p, node->inputs[1]), step;

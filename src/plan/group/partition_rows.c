@@ -54,7 +54,7 @@ bool wi_is_of_segments(const wi_partition *p, int value) {
     return step && takes_table(p, step, node);
 }
 
-static weft_status take_sum(wi_partition *p, int index) {
+static weft_status group_sum(wi_partition *p, int index) {
     const weft_tensor *const node = p->values[index].node;
     int sources[2], step;
     for (int i = 0; i < 2; i++) {
@@ -75,12 +75,12 @@ static weft_status take_sum(wi_partition *p, int index) {
     return wi_select_for(p, s);
 }
 
-weft_status wi_take_of_segments(wi_partition *p, int index) {
+weft_status wi_group_segment_rows(wi_partition *p, int index) {
     const weft_tensor *const node = p->values[index].node;
-    if (node->op == &wi_op_segment_sum) return take_sum(p, index);
+    if (node->op == &wi_op_segment_sum) return group_sum(p, index);
     wi_step *const step = step_of(p, node);
     step->input_count += wi_new_operands(p, node, step->index);
     p->values[wi_value_index(p, node->inputs[2])].member.outside--;
     wi_add_member(p, step->index, index);
-    return node->op == &wi_op_segment_copy ? wi_give_memory(p, index) : WEFT_OK;
+    return node->op == &wi_op_segment_copy ? wi_store_member(p, index) : WEFT_OK;
 }

@@ -25,7 +25,7 @@ static bool is_same_layout(const wi_layout *a, const wi_layout *b, int rank) {
            memcmp(a->strides, b->strides, bytes) == 0;
 }
 
-weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout) {
+weft_status wi_set_layout(wi_partition *p, int index, const wi_layout *layout) {
     wi_value *const value = &p->values[index];
     if (is_same_layout(layout, value->layout, value->extent->rank)) return WEFT_OK;
     wi_layout *const own = wi_arena_take(p->request->arena, sizeof *own);
@@ -63,7 +63,7 @@ weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, 
     return WEFT_OK;
 }
 
-weft_status wi_take_fault(wi_partition *p, int value, int first, int count) {
+weft_status wi_reserve_fault(wi_partition *p, int value, int first, int count) {
     const int slot = p->fault_count++;
     for (int d = first; d < first + count; d++) {
         int *const faults = &p->faults[d];
@@ -172,7 +172,7 @@ void wi_make_view(wi_partition *p, int index, int viewed) {
     value->storage = -1;
 }
 
-weft_status wi_give_memory(wi_partition *p, int index) {
+weft_status wi_store_member(wi_partition *p, int index) {
     wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
     int storage;

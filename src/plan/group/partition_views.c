@@ -21,10 +21,10 @@ static weft_status block_storage(wi_partition *p, size_t block, int *index) {
 static weft_status begin_at(wi_partition *p, int index, size_t first) {
     wi_layout layout = *p->values[index].layout;
     layout.offset = wi_size_of((int64_t)first);
-    return wi_lay_value(p, index, &layout);
+    return wi_set_layout(p, index, &layout);
 }
 
-weft_status wi_take_source(wi_partition *p, int index) {
+weft_status wi_group_source(wi_partition *p, int index) {
     wi_value *value = &p->values[index];
     const weft_tensor *node = value->node;
     int storage;
@@ -39,7 +39,7 @@ weft_status wi_take_source(wi_partition *p, int index) {
     return WEFT_OK;
 }
 
-weft_status wi_take_generator(wi_partition *p, int index) {
+weft_status wi_group_generator(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const wi_op *op = node->op;
     wi_make_inline(p, index, node, 1);
@@ -67,10 +67,10 @@ static weft_status permute_for(wi_partition *p, const weft_tensor *permute, int 
     for (int i = 0; i < view->rank; i++)
         layout.strides[permute->attributes->permute.axes[i]] = wanted.strides[i];
     p->values[from].member.permuted = true;
-    return wi_lay_value(p, from, &layout);
+    return wi_set_layout(p, from, &layout);
 }
 
-weft_status wi_take_view(wi_partition *p, int index) {
+weft_status wi_group_view(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int from = wi_value_index(p, node->inputs[0]);
     const wi_value *x = &p->values[from];
@@ -94,5 +94,5 @@ weft_status wi_take_view(wi_partition *p, int index) {
             WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
     }
     wi_make_view(p, index, from);
-    return wi_lay_value(p, index, &layout);
+    return wi_set_layout(p, index, &layout);
 }

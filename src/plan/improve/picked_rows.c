@@ -100,7 +100,7 @@ static weft_status find_readers(picker *c, bool *all) {
 }
 
 /* Is the table unchanged until its last reader has read the rows? */
-static bool table_stays(const picker *c) {
+static bool table_stays_unchanged(const picker *c) {
     const wi_partition *const p = c->p;
     const int last = c->readers[c->reader_count - 1];
     for (size_t i = 0; i < p->assignment_count; i++)
@@ -157,7 +157,7 @@ weft_status wi_pick_rows(wi_partition *p) {
         picker c = {.p = p, .step = p->steps[i], .rows = p->steps[i]->members[0], .operands = room};
         c.width = p->values[c.rows].extent->dims[1];
         WI_TRY(find_readers(&c, &all));
-        if (!all || c.reader_count == 0 || !table_stays(&c)) continue;
+        if (!all || c.reader_count == 0 || !table_stays_unchanged(&c)) continue;
         WI_TRY(pick_where_read(&c));
         any = true;
     }

@@ -49,7 +49,7 @@ static bool is_read_once(const pair *c) {
 
 /* Do the loop's operands still have their values when the step of the sum runs? Not if an operand is in memory of a variable: the
  * plan may have assigned the variable by then, and the step of the sum itself may write rows of it. */
-static bool reads_stay(const pair *c, const wi_loop *loop) {
+static bool operands_stay_unchanged(const pair *c, const wi_loop *loop) {
     for (int o = 0; o < loop->operand_count; o++) {
         const wi_operand *const operand = &loop->operands[o];
         if (operand->is_output) continue;
@@ -78,7 +78,7 @@ static weft_status compute_source(wi_partition *p, wi_step *sums, bool *any) {
     if (!is_source(&c) || !is_read_once(&c)) return WEFT_OK;
     wi_loop loop = {.step = c.loop, .operands = room};
     WI_TRY(wi_find_operands(p, &loop));
-    if (!reads_stay(&c, &loop)) return WEFT_OK;
+    if (!operands_stay_unchanged(&c, &loop)) return WEFT_OK;
     compute(&c, loop.operand_count);
     *any = true;
     return WEFT_OK;

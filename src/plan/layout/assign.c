@@ -28,7 +28,8 @@ static const wi_operand *find_output(const wi_loop *loop, int value) {
     return output;
 }
 
-/* True if the operand is no input in `storage`, or reads exactly the elements that the output overwrites, with the same strides. */
+/* May the output overwrite the storage although the step reads this operand? Yes if the operand is not in `storage`, or if it has exactly
+ * the elements that the output overwrites, with the same strides. */
 static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_operand *operand,
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
@@ -74,9 +75,9 @@ static bool writes_over(
     return true;
 }
 
-/* Kernels are selected before this pass, and some require operands aligned to 16 bytes. Does such a kernel read the value, and would the
- * value begin at another address inside the variable? */
-static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignment, int own) {
+/* Kernels are selected before this pass, and some require operands aligned to 16 bytes. Does such a kernel read the value, and would its
+ * address, if the value is stored in the variable, have another remainder modulo 16? */
+static bool breaks_alignment(const wi_partition *p, const wi_assignment *assignment, int own) {
     enum { QUAD_BYTES = 16 };
     const int64_t size = (int64_t)weft_dtype_size(p->values[assignment->value].format);
     if (p->values[assignment->variable].layout->offset.actual * size % QUAD_BYTES == 0) return false;
@@ -97,7 +98,8 @@ static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignm
 typedef struct reading {
     int storage, step;
     wi_span span;
-    int64_t reach; /* the largest end of this and all earlier ranges of the storage */
+    int64_t
+        reach; /* the largest end among this range and the ranges before it in the list that are in the same storage */
 } reading;
 
 /* Ranges sorted by storage, then by first element. */
@@ -186,12 +188,12 @@ static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignme
     if (p->storages[own].alias >= 0 || r->is_output[own] ||
         !writes_over(p, &loops->of[step], assignment, over))
         return false;
-    if (disturbs_kernels(p, assignment, own)) return false;
+    if (breaks_alignment(p, assignment, own)) return false;
     return !is_read_after(p, r, assignment->variable, (int)step);
 }
 
 /* Assigns in place if possible. Otherwise a copy step is appended that writes the value to its variable at the end of the plan. */
-static weft_status settle(
+static weft_status plan_assignment(
     wi_partition *p, wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_value *variable = &p->values[assignment->variable];
     const int over = wi_base_storage(p, assignment->variable);
@@ -209,7 +211,7 @@ static weft_status settle(
 
 /* ---- tables of which a step writes some rows ---- */
 
-/* Moves the plan's last step to number `to`. The step that had this number, and all later steps, come after it. */
+/* Moves the plan's last step to number `to`; the steps from `to` on get the next higher numbers. */
 static void move_last(wi_partition *p, wi_loops *loops, int to) {
     const int from = (int)p->step_count - 1;
     wi_step *const step = p->steps[from];
@@ -228,8 +230,9 @@ static void move_last(wi_partition *p, wi_loops *loops, int to) {
     }
 }
 
-/* If a table of which the step writes some rows is not updated in place, the other rows are copied to it first. */
-static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
+/* For a step that writes some rows of a table: if the table is not updated in place, inserts a step that first copies all rows to the new
+ * memory. */
+static weft_status copy_other_rows(wi_partition *p, wi_loops *loops, int value) {
     const int step = p->values[value].step, storage = p->values[value].storage;
     if (step < 0 || storage < 0 || p->storages[storage].alias >= 0 ||
         !wi_is_table_of(p, p->steps[step], value, true))
@@ -243,13 +246,13 @@ static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
     return WEFT_OK;
 }
 
-weft_status wi_settle_assignments(wi_partition *p, wi_loops *loops) {
+weft_status wi_plan_assignments(wi_partition *p, wi_loops *loops) {
     readings r = {0};
     weft_status status = p->assignment_count > 0 ? find_readings(&r, loops, p->step_count) : WEFT_OK;
     for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
-        status = settle(p, loops, &p->assignments[i], &r);
+        status = plan_assignment(p, loops, &p->assignments[i], &r);
     wi_release(p->request->allocator, r.of);
     for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
-        status = fill_table(p, loops, p->assignments[i].value);
+        status = copy_other_rows(p, loops, p->assignments[i].value);
     return status;
 }

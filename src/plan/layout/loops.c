@@ -111,7 +111,7 @@ static void interchange_short_rows(wi_loop *loop) {
     move_to_last(loop, kept);
 }
 
-/* The operands that are contiguous along the dimension; -1: lanes may not walk along it. */
+/* The number of operands that are contiguous along the dimension; -1: it cannot be the dimension of the lanes. */
 static int contiguous_along(const wi_loop *loop, int dimension) {
     int count = 0;
     if (loop->space.dims[dimension].general < 16 || !lanes_may_walk(loop, dimension)) return -1;
@@ -120,8 +120,9 @@ static int contiguous_along(const wi_loop *loop, int dimension) {
     return count;
 }
 
-/* Where an item walks along a row of vectors, a map whose rows fill less than half of a vector walks along another dimension, if operands are contiguous there: the three
- * channels of an image that changes its memory order, or two halves of channels that are shuffled. */
+/* If item_walks is true, an item computes a row in vectors. A map whose rows fill less than half of a vector then uses another dimension as
+ * the row, if operands are contiguous along it. Examples: an image of three channels whose memory order changes, and a channel shuffle
+ * with two groups. */
 static void interchange_short_map(const wi_loops *loops, wi_loop *loop) {
     enum { SHORT = 8 };
     const wi_space *const space = &loop->space;
@@ -155,7 +156,7 @@ static void product_space(wi_loop *loop) {
     for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
 }
 
-/* Gives the space all dimensions of the step. Those of a kernel op are not merged afterwards. */
+/* Sets the dimensions of the space to those of the step. The dimensions of a kernel op are not merged afterwards. */
 static void whole_space(wi_loop *loop) {
     const wi_step *step = loop->step;
     loop->space.rank = step->extent.rank;
@@ -229,5 +230,5 @@ weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops) {
     *loops = (wi_loops){.partition = partition};
     WI_TRY(make_room(loops));
     for (size_t i = 0; i < partition->step_count; i++) WI_TRY(wi_make_loop(loops, partition->steps[i]));
-    return wi_settle_assignments(partition, loops);
+    return wi_plan_assignments(partition, loops);
 }

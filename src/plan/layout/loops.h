@@ -103,6 +103,6 @@ void wi_count_sweeps(wi_loops *loops, wi_loop *loop);
 /* Chooses the member that is staged, such as an exponential, in the memory that the last sweep overwrites with a result. */
 void wi_find_staged(const wi_loops *loops, wi_loop *loop);
 weft_status wi_make_loop(wi_loops *loops, const wi_step *step);
-weft_status wi_settle_assignments(wi_partition *partition, wi_loops *loops);
+weft_status wi_plan_assignments(wi_partition *partition, wi_loops *loops);
 
 #endif

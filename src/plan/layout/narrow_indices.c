@@ -6,7 +6,7 @@
 #include "plan/layout/loops.h"
 
 /* Do the indices of the operand's elements, without its offset, fit in 32 bits? */
-static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
+static bool fits_without_offset(const wi_loop *loop, const wi_operand *operand) {
     int64_t farthest = 0;
     for (int d = 0; d < loop->space.rank; d++) {
         const int64_t stride = wi_magnitude(operand->layout.strides[d].actual);
@@ -19,8 +19,8 @@ static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
     return farthest <= INT32_MAX;
 }
 
-/* A gathered row may be any row of the table, so the whole table must fit. */
-static bool has_little(const wi_partition *p, const wi_operand *operand) {
+/* If the operand is a table of gathered rows: do all indices of the table fit in 32 bits? A gathered row may be any row. */
+static bool fits_in_32_bits(const wi_partition *p, const wi_operand *operand) {
     return !operand->pick || wi_extent_count(p->values[operand->value].extent).actual <= INT32_MAX;
 }
 
@@ -34,6 +34,7 @@ bool wi_has_narrow_indices(const wi_partition *p, const wi_loop *loop) {
         rounds *= wi_max64(1, loop->space.dims[d].actual);
     }
     for (int i = 0; i < loop->operand_count; i++)
-        if (!reaches_little(loop, &loop->operands[i]) || !has_little(p, &loop->operands[i])) return false;
+        if (!fits_without_offset(loop, &loop->operands[i]) || !fits_in_32_bits(p, &loop->operands[i]))
+            return false;
     return true;
 }

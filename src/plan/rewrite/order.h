@@ -23,7 +23,7 @@ typedef struct wi_node_order {
     weft_tensor **roots;
     size_t root_count;
     const weft_tensor *in_training, *names_it; /* as in wi_rewrite */
-    /* By root, for the first output_count roots: the output of the request that the root computes. An output that is divided stands here once
+    /* By root, for the first output_count roots: the output of the request that the root computes. An output that is divided has one entry
      * for each of its parts or pieces. */
     weft_tensor *const *outputs;
     size_t output_count;

@@ -79,7 +79,7 @@ static weft_status cut_of_shape(
     return WEFT_OK;
 }
 
-/* Each piece of the slice comes from one piece of the input; pieces without an index of the slice are left out. */
+/* The cut of a slice: each of its pieces is in one piece of the input; a piece of the input that the slice does not touch gives none. */
 static weft_status cut_of_slice(const wi_piecing *c, const weft_tensor *y, const wi_cut *given, wi_cut *cut) {
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int64_t length = y->shape.dims[a->axis];

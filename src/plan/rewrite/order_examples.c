@@ -12,8 +12,8 @@ static int axis_of_examples(const wi_shape *shape) {
     return axis;
 }
 
-/* The input has `in` sequences of all examples, and the result `out` indices before the axis of its examples. False unless each of these
- * indices has a whole number of sequences. */
+/* Finds `outer` of the result of a reshape: the input repeats the sequence of all examples `in` times, and the result has `out` indices
+ * before the axis of its examples. False unless each of these indices has a whole number of repetitions. */
 static bool find_outer_of_reshape(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t in = wi_elements_before(&y->inputs[0]->shape, x->axis) * x->outer,
                   out = wi_elements_before(&y->shape, own->axis);

@@ -4,8 +4,8 @@
  * contraction. They are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
  * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
- * whose differences from 1 matter). f32 are also operands of kernels that only take f32 (wi_kernels_take) and results of weft_keep_f32;
- * contractions and kernel ops that read these results multiply in f32.
+ * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
+ * stay in f32; contractions and kernel ops that read the latter multiply in f32.
  *
  * If no matrix engine of the device multiplies the 16-bit format, logits (values that an exponential or a logarithm reads) stay in f32,
  * too: their gradient is f32 and is computed in place, and a 16-bit copy would need more memory.
@@ -75,7 +75,7 @@ static void join_memory(format_search *s, const weft_tensor *node) {
 }
 
 static bool takes_narrow(const format_search *s, const wi_op *op) {
-    return !has_kernels(op) || wi_kernels_take(op, s->order->request->precision);
+    return !has_kernels(op) || wi_kernels_accept_format(op, s->order->request->precision);
 }
 
 /* The format of a view or join is decided by the other nodes of its memory. */
@@ -175,7 +175,7 @@ static weft_status find_formats(format_search *s) {
 }
 
 /* Logs the message once for each context and format. */
-static void tell_of_emulation(const wi_request *request) {
+static void log_emulation(const wi_request *request) {
     weft_context *const context = request->context;
     const weft_dtype format = request->precision;
     const unsigned bit = 1u << format;
@@ -191,7 +191,7 @@ static void tell_of_emulation(const wi_request *request) {
 
 weft_status wi_order_formats(wi_node_order *order) {
     format_search search = {.order = order};
-    tell_of_emulation(order->request);
+    log_emulation(order->request);
     order->formats = wi_arena_take(order->request->arena, order->count * sizeof *order->formats);
     if (!order->formats) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) order->formats[i] = order->nodes[i]->dtype;

@@ -2,9 +2,8 @@
  *
  * Before this pass, a dimension that is a multiple of the batch size is the axis of the examples. This pass creates all nodes again
  * with the plan's batch size as a number (graph/length.h). A large node becomes one node for each micro-batch; the shape of such a node has
- * the number of examples of the micro-batch. Its inputs
- * are the parts of divided inputs, slices of undivided inputs, and whole inputs if these have no examples. A node that sums over all
- * examples becomes the sum of the results of the micro-batches, in their order.
+ * the number of examples of the micro-batch. Its inputs are the parts of divided inputs, slices of undivided inputs, and whole inputs if
+ * these have no examples. A node that sums over all examples becomes the sum of the results of the micro-batches, in their order.
  *
  * Maps and views of divided nodes are divided, too, so that they are fused as usual. Results of reductions, contractions and kernel ops
  * that fit in a buffer are joined; each part is computed directly in the joined memory. */
@@ -15,8 +14,8 @@
 
 /* ---- whole nodes and parts ---- */
 
-/* Splits the axis into two: `outer`, and the examples. */
-static weft_tensor *in_two(weft_tensor *x, int axis, int64_t outer) {
+/* Splits the axis into two axes: the first has size `outer`, the second has the examples. */
+static weft_tensor *split_axis(weft_tensor *x, int axis, int64_t outer) {
     wi_shape shape = {.rank = x->shape.rank + 1};
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= axis ? i : i - 1];
     shape.dims[axis] = outer;
@@ -44,7 +43,7 @@ static weft_tensor *slice_examples(const wi_batching *c, const wi_batched_image 
                   length = wi_micro_batch_examples(c, part) * inner;
     if (from->outer == 1) return store(c, wi_slice_dims(x, from->axis, begin, length, 1), part);
     return in_one(
-        wi_slice_dims(in_two(x, from->axis, from->outer), from->axis + 1, begin, length, 1), from->axis);
+        wi_slice_dims(split_axis(x, from->axis, from->outer), from->axis + 1, begin, length, 1), from->axis);
 }
 
 static weft_tensor *part_of(const wi_batching *c, const weft_tensor *node, int64_t part) {
@@ -58,7 +57,7 @@ static weft_tensor *join(const wi_batching *c, const wi_batched_image *own) {
     if (own->outer == 1) return weft_concat(own->parts, count, own->axis);
     weft_tensor **const parts = wi_arena_take(c->request->arena, count * sizeof *parts);
     if (!parts) return wi_graph_fail_recorded(c->request->graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) parts[i] = in_two(own->parts[i], own->axis, own->outer);
+    for (size_t i = 0; i < count; i++) parts[i] = split_axis(own->parts[i], own->axis, own->outer);
     return in_one(weft_concat(parts, count, own->axis + 1), own->axis);
 }
 

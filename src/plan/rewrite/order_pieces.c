@@ -165,7 +165,7 @@ static weft_tensor *view_piece(const wi_piecing *c, const weft_tensor *y, const 
     return wi_slice_dims(x, a->axis, slices_along(y, cut) ? 0 : a->start, shape.dims[a->axis], a->step);
 }
 
-/* A piece of flat gradients, cut as `wanted`, whose input is not divided. */
+/* A piece of flat gradients whose input is not divided. The cut is the one that the readers of the gradients need. */
 static weft_tensor *gradient_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const weft_tensor *const x = y->inputs[0];
     const wi_shape shape = wi_piece_shape(&y->shape, cut, piece);

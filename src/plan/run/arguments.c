@@ -46,12 +46,13 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
         note(b, true,
             (wi_bound_argument){
                 .kind = WI_ARGUMENT_OFFSET, .which = at.input, .elements = elements, .size = size});
-    /* Signed: a range that is loaded from host memory may begin behind the value, which then begins before the place. */
+    /* Signed: a load of only the last bytes of a value begins after the value's first element, so that the offset is negative. */
     set_long(b, elements + (int64_t)at.offset / (int64_t)size);
 }
 
-/* The scratch memory that a fixed launch fills for all runs is one place, and the rest of the scratch memory is another. `elements` is an offset
- * in both places together, the fixed one first. If there is no rest, an argument of no bytes points to the end of the fixed place. */
+/* Sets an argument to the address at `elements`, an offset in the step's scratch memory. The scratch memory consists of two places: first
+ * the one that fixed launches fill for all runs, then the one for a single run. If the second place does
+ * not exist, `elements` may be the end of the first place, for an operand without bytes. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_placement *placement = b->launches->memory->placement;
     const size_t bytes = (size_t)elements * size,

@@ -19,7 +19,7 @@ static weft_status rebind_launch(const wi_plan_launch *launch, int place, const 
     return WEFT_OK;
 }
 
-/* Sets the kernel arguments again after an input has got other memory. */
+/* Sets the kernel arguments again after an input was bound to other memory. */
 weft_status wi_plan_rebind(weft_plan *plan, int place) {
     for (size_t i = 0; i < plan->launches.count; i++)
         WI_TRY(rebind_launch(&plan->launches.launches[i], place, &plan->memory.of[place]));
@@ -28,7 +28,8 @@ weft_status wi_plan_rebind(weft_plan *plan, int place) {
 
 /* ---- the plan's memory ---- */
 
-/* If the value is in an input's memory, the input is never written to its spare buffer from now on. */
+/* The program gets the address of the value's memory. If this is the memory of an input, later writes to the input go to this memory and
+ * not to the spare buffer. */
 static void show_memory(weft_plan *plan, const wi_value *value) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));

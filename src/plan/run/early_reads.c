@@ -12,7 +12,7 @@ typedef struct range {
     size_t first, end;
 } range;
 
-/* The bytes of its outermost storage that the value has. */
+/* The range of bytes of its outermost storage that the value occupies. */
 static range bytes_of(const wi_partition *p, int value) {
     const wi_span span = wi_span_of(&p->values[value]);
     const size_t size = weft_dtype_size(p->values[value].format);
@@ -45,7 +45,8 @@ static int last_step(const weft_plan *plan, const wi_value *part, size_t first, 
     return last;
 }
 
-/* The bytes of the read that a part of its output has: [*first, *end) of the part, whose first byte is byte `at` of the output. */
+/* Intersects a read with one part of the output, which begins at byte `at` of the output and has `bytes` bytes: the read wants the bytes
+ * [*first, *end) of the part. False: it wants none. */
 static bool cut(const wi_early_read *read, size_t at, size_t bytes, size_t *first, size_t *end) {
     const size_t last = read->first + read->bytes;
     if (last <= at || read->first >= at + bytes) return false;

@@ -1,5 +1,5 @@
-/* Reads of parts of a plan's outputs that a run enqueues as soon as the launches that write them are enqueued. The host can so use the first
- * gradients of a backward pass while the device computes the others. */
+/* Reads of parts of a plan's outputs. A run enqueues each read as soon as the launches that write these bytes are enqueued, so that the host
+ * can use the first gradients of a backward pass while the device computes the others. */
 #ifndef WI_EARLY_READS_H
 #define WI_EARLY_READS_H
 

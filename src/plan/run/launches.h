@@ -112,10 +112,8 @@ weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, 
 /* Does Weft launch a kernel for the step? Not for a library's product or a transfer. */
 bool wi_has_kernel(const wi_step *step);
 /* Releases the kernels and empties the list. */
-/* Does the queue copy, instead of running a kernel? */
-bool wi_launch_copies(const wi_plan_launch *launch);
 void wi_launches_clear(wi_launches *launches);
-/* Does the queue copy, instead of running a kernel? */
+/* Is the launch a copy that the queue does without a kernel? */
 bool wi_launch_copies(const wi_plan_launch *launch);
 
 /* ---- programs.c ---- */

@@ -40,7 +40,7 @@ size_t wi_missing_bytes(const wi_partition *p) {
     return missing;
 }
 
-/* Checks the memory limit of each device. Variables count on device 0, which has all of them. */
+/* Checks the memory limit of each device. The memory of variables counts for device 0 only, which has all of them. */
 static weft_status check_limits(const wi_placement *placement) {
     const wi_partition *p = placement->partition;
     const wi_plan_devices *devices = &p->request->devices;

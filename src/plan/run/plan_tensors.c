@@ -59,11 +59,11 @@ static weft_status fail_unknown(const char *call, const weft_tensor *tensor, boo
 }
 
 weft_status wi_plan_check_bytes(
-    const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t own, size_t bytes) {
+    const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t expected, size_t bytes) {
     char text[WI_NODE_TEXT];
-    if (bytes != own)
+    if (bytes != expected)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s has %zu bytes at batch %lld, but %zu were given", call,
-            named(tensor, text), own, (long long)plan->request.batch, bytes);
+            named(tensor, text), expected, (long long)plan->request.batch, bytes);
     return WEFT_OK;
 }
 
@@ -72,11 +72,11 @@ weft_status wi_plan_check_host(const weft_plan *plan, const char *call, const we
     if (plan && data && !tensor) return wi_fail_null(call, "the tensor");
     if (!plan || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
     const wi_value *value;
-    size_t own, all = 0;
+    size_t part, all = 0;
     bool known = false;
-    for (size_t i = 0; wi_plan_find_part(plan, tensor, output, i, &value, &own); i++) {
+    for (size_t i = 0; wi_plan_find_part(plan, tensor, output, i, &value, &part); i++) {
         known = known || value;
-        all += own;
+        all += part;
     }
     return known ? wi_plan_check_bytes(plan, call, tensor, all, bytes) : fail_unknown(call, tensor, output);
 }

@@ -8,9 +8,9 @@
  * *value: NULL if no step reads the part of an input. *bytes: its size. False: there is no such part. */
 bool wi_plan_find_part(const weft_plan *plan, const weft_tensor *tensor, bool output, size_t part,
     const wi_value **value, size_t *bytes);
-/* Fails unless `bytes` is `own`, the size of the tensor. call: name of the public function, for the message. */
+/* Fails unless `bytes` is `expected`, the size of the tensor. call: name of the public function, for the message. */
 weft_status wi_plan_check_bytes(
-    const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t own, size_t bytes);
+    const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t expected, size_t bytes);
 /* Checks the arguments of a public function that copies an input or output to or from host memory. */
 weft_status wi_plan_check_host(const weft_plan *plan, const char *call, const weft_tensor *tensor,
     bool output, const void *data, size_t bytes);
@@ -22,7 +22,7 @@ weft_status wi_plan_find_value(
 wi_device *wi_plan_device_of(const weft_plan *plan, const wi_value *value);
 /* The value's memory after the last step of a run. *offset: bytes to the value's first element. */
 cl_mem wi_plan_memory_of(const weft_plan *plan, const wi_value *value, size_t *offset);
-/* bind.c: sets the kernel arguments again after an input has got other memory. */
+/* bind.c: sets the kernel arguments again after an input was bound to other memory. */
 weft_status wi_plan_rebind(weft_plan *plan, int place);
 
 #endif

@@ -71,7 +71,7 @@ static bool is_missing(const search *s, size_t piece) {
     return s->needed[piece] && !s->programs[piece];
 }
 
-/* Must the piece be compiled, as part of the new program with quads (`quads` is WI_NEEDS_QUADS) or of the one without (0)? */
+/* Is the piece to be compiled as part of this new program: the one with quads (`quads` is WI_NEEDS_QUADS) or the one without (0)? */
 static bool belongs(const search *s, size_t piece, unsigned quads) {
     return is_missing(s, piece) && (s->code->pieces[piece].needs & WI_NEEDS_QUADS) == quads;
 }

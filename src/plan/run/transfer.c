@@ -13,7 +13,8 @@ static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
     return wi_plan_device_of(plan, value)->queue;
 }
 
-/* The mark is an event after everything that was enqueued for the old buffer. */
+/* Makes the spare buffer the input's buffer and the old buffer the spare one. mark: an event after everything that was enqueued for the
+ * old buffer. */
 static void exchange_buffers(wi_place_memory *own, cl_event mark) {
     const wi_buffer old = own->buffer;
     if (own->spare_left) clReleaseEvent(own->spare_left);
@@ -25,7 +26,7 @@ static void exchange_buffers(wi_place_memory *own, cl_event mark) {
 
 /* Writes to the spare buffer on the upload queue. The spare buffer then becomes the input's memory; kernels of earlier runs read the old
  * buffer meanwhile. */
-static weft_status write_beside(
+static weft_status write_to_spare(
     weft_plan *plan, const wi_value *value, const void *data, size_t bytes, bool wait) {
     wi_device *const device = wi_plan_device_of(plan, value);
     wi_place_memory *const own = &plan->memory.of[value->storage];
@@ -48,7 +49,7 @@ static weft_status write_part(
     weft_plan *plan, const wi_value *value, const void *data, size_t bytes, cl_bool wait) {
     wi_place_memory *const own = &plan->memory.of[value->storage];
     if (is_beside(own)) {
-        WI_TRY(write_beside(plan, value, data, bytes, wait));
+        WI_TRY(write_to_spare(plan, value, data, bytes, wait));
     } else {
         size_t offset;
         const cl_mem memory = wi_plan_memory_of(plan, value, &offset);

@@ -37,7 +37,7 @@ static sizes sizes_of(const wi_loop *loop) {
 
 /* ---- work-items that walk along the innermost axis ---- */
 
-/* A count of items that is a multiple of the units, if the loop has work for all units. */
+/* The number of items to use: a multiple of the number of compute units, if the loop has work for all of them. */
 static int64_t items_wanted(const cutter *c) {
     const wi_loop_profile *profile = &c->device->loops;
     const int64_t units = c->device->units;
@@ -51,7 +51,8 @@ static void cut_rows(cutter *c, int64_t wanted) {
     c->own->items = (size_t)wi_divide_up(c->s.kept, an_item);
 }
 
-/* run: columns that an item reads together. Items get fewer columns only if some units would otherwise have no work. */
+/* Divides the columns among about `wanted` items. run: columns that an item reads together. Items get fewer columns only if some compute
+ * units would otherwise have no work. */
 static void cut_columns(cutter *c, int64_t wanted, int64_t run) {
     const int64_t last = c->s.last, rows = c->s.kept / last, units = c->device->units,
                   lanes = c->device->lanes;

@@ -130,7 +130,7 @@ weft_status wi_page_add_shot(wi_page_history *history, const char *tag, size_t s
 
 /* ---- texts ---- */
 
-/* The bytes of a text up to `most`, without a character that is cut. */
+/* The bytes of a text up to `most`, without an incomplete character at the end. */
 static size_t cut_length(const char *text, size_t most) {
     size_t length = 0;
     while (text[length] && length + wi_utf8_length(text + length, 4) <= most)

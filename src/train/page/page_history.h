@@ -1,4 +1,5 @@
-/* What the HTML page of a run shows, in bounded memory: curves, pictures and texts over time, and the latest of all else.
+/* The data that the HTML page of a run shows, in bounded memory: curves, pictures and texts over time, and the latest event of every other
+ * kind.
  *
  * Only the thread that writes the page uses a history. All texts are valid UTF-8. */
 #ifndef WI_PAGE_HISTORY_H
@@ -12,7 +13,7 @@ enum {
     WI_PAGE_TAGS = 12,             /* the largest number of tags of pictures */
     WI_PAGE_SHOTS = 12,            /* pictures of a tag */
     WI_PAGE_TEXTS = 40,            /* the latest texts that are kept */
-    WI_PAGE_TEXT_BYTES = 4096,     /* bytes of a text; a longer one is cut */
+    WI_PAGE_TEXT_BYTES = 4096,     /* bytes of a text; a longer one is truncated */
     WI_PAGE_PICTURE_BYTES = 600000 /* of all pictures over time, as they stand in the page */
 };
 
@@ -52,16 +53,17 @@ typedef struct wi_page_history {
 void wi_page_history_init(wi_page_history *history, const weft_allocator *allocator);
 void wi_page_history_clear(wi_page_history *history);
 
-/* A point of a curve. If there are WI_PAGE_CURVES others, the curve is only counted. WEFT_ERROR_MEMORY. */
+/* Adds a point to a curve. If there are already WI_PAGE_CURVES other curves, the curve is only counted. WEFT_ERROR_MEMORY. */
 weft_status wi_page_add_point(wi_page_history *history, const char *tag, const wi_page_point *point);
 /* The curve of a tag, which is added if it is missing; NULL: there is no room or no memory. */
 wi_page_curve *wi_page_find_curve(wi_page_history *history, const char *tag);
-/* A picture of a tag; takes png over, also after an error. A tag beyond WI_PAGE_TAGS is left out. */
+/* Adds a picture to a tag. The history owns png, also after an error. If there are already WI_PAGE_TAGS other tags, the picture is not
+ * added. */
 weft_status wi_page_add_shot(wi_page_history *history, const char *tag, size_t step, char *png);
 weft_status wi_page_add_text(wi_page_history *history, const char *tag, size_t step, const char *text);
 
-/* Adds the curves, pictures and texts of an earlier run, whose page is `html`, as far as they came before step `first`.
- * The text is changed. A text that is no page adds nothing. WEFT_ERROR_MEMORY. */
+/* Adds the curves, pictures and texts from the page `html` of an earlier run, as far as their steps are before `first`. Changes the
+ * text `html`. If it is not a page of Weft, adds nothing. WEFT_ERROR_MEMORY. */
 weft_status wi_page_restore(wi_page_history *history, char *html, size_t first);
 
 #endif

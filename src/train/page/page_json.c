@@ -92,7 +92,8 @@ void wi_page_write_network(wi_text *text, const wi_event_graph *graph) {
 
 /* ---- mistakes ---- */
 
-/* Confusions of networks with more classes are listed, the most frequent first. */
+/* LARGEST_MATRIX: the most classes for which the whole confusion matrix is written. For more classes, the LISTED most frequent confusions are
+ * listed. */
 enum { LARGEST_MATRIX = 64, LISTED = 40 };
 
 static void write_matrix(wi_text *text, const wi_event_mistakes *m) {

@@ -9,7 +9,7 @@
 typedef struct reader {
     wi_page_history *history;
     wi_json json;
-    size_t first; /* what came at this step or later is left out */
+    size_t first; /* items of this step and of later ones are skipped */
 } reader;
 
 /* The data's text in a page; NULL: there is none. Texts in the page are escaped, so that no other mark comes first. */
@@ -54,7 +54,8 @@ typedef struct old_item {
     size_t step, every;
 } old_item;
 
-/* The picture will be part of a page without a further check. */
+/* Does the text consist of base64 characters? The picture is copied to the new page without a further check, so it must contain nothing
+ * else. */
 static bool is_base64(const char *text) {
     return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")] == '\0';
 }
