@@ -1,6 +1,7 @@
 /* See command_line.h. */
 #include "command_line.h"
 #include "console.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,7 +258,11 @@ static bool take_training(command_line *line) {
 static bool try_folder(const command_line *line, const char *path) {
     char inside[LONGEST_PATH];
     const int length = snprintf(inside, sizeof inside, "%s/1.png", path);
-    if (length > 0 && (size_t)length < sizeof inside) (void)console_make_folder(path);
+    if (length < 0 || (size_t)length >= sizeof inside) return refuse(line, path, "is too long for a path");
+    if (!console_make_folder(path) || !console_is_folder(path)) {
+        fprintf(stderr, "%s: cannot create the folder '%s': %s\n", line->program, path, strerror(errno));
+        return false;
+    }
     return command_line_try(line, inside);
 }
 

@@ -110,6 +110,7 @@ static weft_status remove_old(const wi_checkpointer *c) {
 }
 
 static weft_status write_file(wi_checkpointer *c) {
+    WI_TRY(wi_directory_create(c->folder, false)); /* it may have been removed meanwhile */
     for (int i = 0; i < 2; i++) WI_TRY(wi_file_remove_abandoned(c->allocator, c->folder, prefixes[i]));
     WI_TRY(wi_checkpoint_image_write(&c->image, c->path));
     return remove_old(c);
