@@ -209,7 +209,8 @@ static weft_status classify(request *r) {
     if (!status) status = (is_folder ? classify_folder : classify_image)(r, context, logits);
     if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
     if (r->weights_differ)
-        fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);
+        fprintf(stderr, "; check that the weights belong to %s with %zu classes", options[MODEL].text,
+            r->classes);
     if (status) fprintf(stderr, "\n");
     weft_context_release(context);
     return status;

@@ -135,7 +135,8 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     if (status == WEFT_OK && count)
         status = wi_fail(WEFT_ERROR_STATE,
             "the folder of the option checkpoint already has a checkpoint of another training, '%s': "
-            "continue that training with weft_trainer_resume, or choose another folder",
+            "continue that training with weft_trainer_resume (--resume of Weft's programs), or choose "
+            "another folder",
             names[0].path);
     wi_arena_clear(&arena);
     return status;
