@@ -14,6 +14,7 @@
 #include "bench_seven.h"
 #include "check.h"
 #include "check_random.h"
+#include "console.h"
 #include "device_formats.h"
 #include "in_child.h"
 #include "onnx_command.h"
@@ -228,6 +229,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    console_begin();
     setvbuf(stdout, NULL, _IOLBF, 0);
     return in_child_written(run(argc, argv));
 }
