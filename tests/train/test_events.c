@@ -340,7 +340,7 @@ static void a_removed_file_is_noticed(void **state) {
     weft_events *const events = open_events(folder, 0);
     assert_ok(weft_events_flush(events));
     assert_int_equal(scratch_count(folder, "events.out.tfevents.", path), 1);
-    if (remove(path) != 0) { /* Windows keeps an open file */
+    if (remove(path) != 0 || wi_file_exists(path)) { /* Windows keeps an open file */
         weft_events_release(events);
         print_message("skipped: this system does not remove a file that is open\n");
         skip();
