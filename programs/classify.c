@@ -176,10 +176,10 @@ static weft_status classify_image(request *r, weft_context *context, weft_tensor
 
 /* ---- a folder with a subfolder for each class ---- */
 
-static void show_mistakes(const request *r, const weft_mistakes *found) {
+static void show_mistakes(const request *r, const weft_dataset *images, const weft_mistakes *found) {
     const size_t right = found->examples - found->wrong;
     if (options[MISTAKES].text && !options[JSON].text)
-        mistakes_print(found, r->names.count ? r->names.names : NULL);
+        mistakes_print(found, images, r->names.count ? r->names.names : NULL);
     printf(options[JSON].text ? "{\"images\": %zu, \"right\": %zu, \"accuracy\": %.5f}\n"
                               : "%zu images, %zu are right: accuracy %.4f\n",
         found->examples, right, (double)right / (double)found->examples);
@@ -193,7 +193,7 @@ static weft_status classify_folder(request *r, weft_context *context, weft_tenso
     how.classes = r->names.count ? r->names.names : NULL;
     weft_status status = weft_dataset_open_image_folder(&images, context, r->image, &how);
     if (!status) status = weft_find_mistakes(&found, logits, images, NULL, options[MISTAKES].text);
-    if (!status) show_mistakes(r, &found);
+    if (!status) show_mistakes(r, images, &found);
     weft_dataset_release(images);
     return status;
 }
@@ -209,7 +209,8 @@ static weft_status classify(request *r) {
     if (!status) status = (is_folder ? classify_folder : classify_image)(r, context, logits);
     if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
     if (r->weights_differ)
-        fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);
+        fprintf(stderr, "; check that the weights belong to %s with %zu classes", options[MODEL].text,
+            r->classes);
     if (status) fprintf(stderr, "\n");
     weft_context_release(context);
     return status;

@@ -55,7 +55,9 @@ static status train(training_loop *loop) {
         error = plan_create(&generate,
             TENSORS(train_step(mean(passed), rule(5e-4f), "generator.*"), reports[0], reports[1], reports[2]),
             NULL);
-    loop->measure = "distance";
+    trace_measure(reports[0], "distance", "distance/mean"),
+        trace_measure(reports[1], "spread", "distance/spread");
+    trace_measure(reports[2], "directions", "directions");
     if (!error) error = loop_begin(loop, option_count_of(&steps));
     const value values[] = {VALUE(reports[0], middle), VALUE(reports[1], spread), VALUE(reports[2], seen)};
     while (loop_next(loop, &error)) {

@@ -46,6 +46,8 @@ static status train(training_loop *loop) {
     }
     if (!error)
         error = plan_create(&draw, TENSORS(drawing), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+    trace_measure(losses[0], "discriminator_loss", "loss/discriminator");
+    trace_measure(losses[1], "generator_loss", "loss/generator");
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     const value pictures[] = {VALUE(given, codes), VALUE(drawing, images)};
     draw_fixed(1, codes, sizeof codes);

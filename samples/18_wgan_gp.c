@@ -54,6 +54,8 @@ static status train(training_loop *loop) {
     if (!error)
         error = plan_create(&draw, TENSORS(shown), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     loop_keep(loop, "losses", now, sizeof now); /* each is of some of the steps */
+    trace_measure(losses[0], "critic_loss", "loss/critic");
+    trace_measure(losses[1], "generator_loss", "loss/generator");
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     const value pictures[] = {VALUE(given, codes), VALUE(shown, images)};
     draw_fixed(1, codes, sizeof codes);

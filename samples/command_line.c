@@ -1,6 +1,7 @@
 /* See command_line.h. */
 #include "command_line.h"
 #include "console.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ enum {
 #define EVENTS_OPTION                                                                                        \
     { "--events", OPTION_TEXT, "DIR", "folder for event files, which TensorBoard shows", NULL }
 #define PAGE_OPTION                                                                                          \
-    { "--html", OPTION_TEXT, "FILE", "HTML page that shows the training, also while it goes on", NULL }
+    { "--html", OPTION_OUTPUT, "FILE", "HTML page that shows the training, also while it goes on", NULL }
 static option by_trainer[TRAINER_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "folder in which the training saves checkpoints",
@@ -174,12 +175,18 @@ static bool refuse(const command_line *line, const char *word, const char *compl
     return false;
 }
 
+static size_t count_options(const command_line *line) {
+    return line->option_count + training_count(line);
+}
+
+/* Those of the program come first. */
+static option *option_at(const command_line *line, size_t i) {
+    return i < line->option_count ? &line->options[i] : &training_of(line)[i - line->option_count];
+}
+
 static option *find_option(const command_line *line, const char *name) {
-    for (size_t i = 0; i < line->option_count; i++)
-        if (strcmp(line->options[i].name, name) == 0) return &line->options[i];
-    option *const training = training_of(line);
-    for (size_t i = 0; i < training_count(line); i++)
-        if (strcmp(training[i].name, name) == 0) return &training[i];
+    for (size_t i = 0; i < count_options(line); i++)
+        if (strcmp(option_at(line, i)->name, name) == 0) return option_at(line, i);
     return NULL;
 }
 
@@ -257,7 +264,11 @@ static bool take_training(command_line *line) {
 static bool try_folder(const command_line *line, const char *path) {
     char inside[LONGEST_PATH];
     const int length = snprintf(inside, sizeof inside, "%s/1.png", path);
-    if (length > 0 && (size_t)length < sizeof inside) (void)console_make_folder(path);
+    if (length < 0 || (size_t)length >= sizeof inside) return refuse(line, path, "is too long for a path");
+    if (!console_make_folder(path) || !console_is_folder(path)) {
+        fprintf(stderr, "%s: cannot create the folder '%s': %s\n", line->program, path, strerror(errno));
+        return false;
+    }
     return command_line_try(line, inside);
 }
 
@@ -272,12 +283,27 @@ void command_line_apply(const command_line *line, weft_trainer_options *options)
     options->gradient_shards = line->gradient_shards;
 }
 
+/* The file of one output would replace that of the other. */
+static bool is_only_output(const command_line *line, size_t i) {
+    const option *const o = option_at(line, i);
+    for (size_t k = 0; k < i; k++) {
+        const option *const other = option_at(line, k);
+        if (!other->text || other->kind != OPTION_OUTPUT || strcmp(other->text, o->text) != 0) continue;
+        fprintf(stderr, "%s: %s and %s are the same file '%s'; give each a file of its own\n", line->program,
+            other->name, o->name, o->text);
+        return false;
+    }
+    return true;
+}
+
 /* Hours of work are not lost for a folder that is not there. */
-static bool try_outputs(const command_line *line, const option *options, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const option *const o = &options[i];
-        if (o->text && o->kind == OPTION_OUTPUT && !command_line_try(line, o->text)) return false;
-        if (o->text && o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
+static bool try_outputs(const command_line *line) {
+    for (size_t i = 0; i < count_options(line); i++) {
+        const option *const o = option_at(line, i);
+        if (!o->text) continue;
+        if (o->kind == OPTION_OUTPUT && !(is_only_output(line, i) && command_line_try(line, o->text)))
+            return false;
+        if (o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
     }
     return true;
 }
@@ -295,7 +321,20 @@ static void keep_command(command_line *line, int argc, char **argv) {
             (size_t)snprintf(line->command + used, sizeof line->command - used, i ? " %s" : "%s", argv[i]);
 }
 
+static const char *program;
+
+/* At the end of the program: results that could not be written are a failure. */
+static void check_output(void) {
+    fflush(NULL);
+    if (!ferror(stdout)) return;
+    fprintf(stderr, "%s: cannot write to the standard output\n", program);
+    _Exit(1);
+}
+
 bool command_line_read(command_line *line, int argc, char **argv, int *status) {
+    program = line->program;
+    console_begin();
+    atexit(check_output);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") != 0) continue;
         show_help(line);
@@ -303,9 +342,7 @@ bool command_line_read(command_line *line, int argc, char **argv, int *status) {
         return false;
     }
     keep_command(line, argc, argv);
-    const bool good = take_words(line, argc, argv) && take_training(line) &&
-                      try_outputs(line, line->options, line->option_count) &&
-                      try_outputs(line, training_of(line), training_count(line));
+    const bool good = take_words(line, argc, argv) && take_training(line) && try_outputs(line);
     *status = good ? 0 : 2;
     return good;
 }

@@ -17,6 +17,8 @@ int console_width(void);
 bool console_is_utf8(void);
 /* Whether colours are welcome: on a terminal, unless the user has set NO_COLOR (no-color.org). */
 bool console_has_colours(void);
+/* First of all: a standard stream that is closed becomes the null device, so that no file that is opened later gets what is printed. */
+void console_begin(void);
 /* From now on nothing is printed on stdout. */
 void console_be_silent(void);
 /* From now on, `asked` is called when the user or the system asks the program to end (SIGINT, SIGTERM; on Windows Ctrl+C, a closed

@@ -1,6 +1,7 @@
 /* See console.h. */
 #include "console.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,13 @@ bool console_is_utf8(void) {
 bool console_has_colours(void) {
     const char *const refused = getenv("NO_COLOR");
     return console_is_terminal() && !(refused && *refused);
+}
+
+/* open() takes the lowest number that is free. */
+void console_begin(void) {
+    int file = 0;
+    while (file >= 0 && file <= STDERR_FILENO) file = open("/dev/null", O_RDWR);
+    if (file >= 0) close(file);
 }
 
 void console_be_silent(void) {

@@ -44,6 +44,8 @@ bool console_has_colours(void) {
     return console_is_terminal() && !(refused && *refused);
 }
 
+void console_begin(void) {} /* the C runtime gives no file the number of a closed stream */
+
 void console_be_silent(void) {
     (void)!freopen("NUL", "w", stdout);
 }

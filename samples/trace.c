@@ -6,12 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LONGEST_PATH = 4096, MOST_LOSSES = 16 };
+enum { LONGEST_PATH = 4096, MOST_MEASURES = 4 };
 static FILE *batches, *losses;
 static size_t steps, in_step; /* of the losses file: lines, and numbers in the last one */
 static FILE *table;           /* of --csv-log */
-static double row[MOST_LOSSES];
-static size_t row_length;
+/* The columns of the table; a step may give none, one or several values of each. */
+static struct {
+    const weft_tensor *tensor;
+    const char *name, *tag;
+    double sum;
+    size_t count;
+} measures[MOST_MEASURES];
+static size_t measure_count;
 static bool has_header, has_graph;
 static weft_events *events; /* of --events and --html */
 
@@ -51,11 +57,15 @@ weft_status trace_log(const char *path, size_t last) {
     return WEFT_OK;
 }
 
-/* step,loss where there is one number; step,value1,value2,... */
+void trace_measure(const weft_tensor *tensor, const char *name, const char *tag) {
+    measures[measure_count].tensor = tensor;
+    measures[measure_count].name = name;
+    measures[measure_count++].tag = tag;
+}
+
 static void write_header(void) {
     fprintf(table, "step");
-    for (size_t i = 0; i < row_length; i++)
-        row_length == 1 ? fprintf(table, ",loss") : fprintf(table, ",value%zu", i + 1);
+    for (size_t i = 0; i < measure_count; i++) fprintf(table, ",%s", measures[i].name);
     fputc('\n', table);
     has_header = true;
 }
@@ -64,33 +74,39 @@ void trace_events(weft_events *of) {
     events = of;
 }
 
-static void report_row(size_t step) {
-    char tags[MOST_LOSSES][16] = {"loss/step"};
-    weft_event_value values[MOST_LOSSES];
-    for (size_t i = 0; i < row_length; i++) {
-        if (row_length > 1) snprintf(tags[i], sizeof tags[i], "values/%zu", i + 1);
-        values[i] = (weft_event_value){tags[i], row[i]};
-    }
-    (void)weft_events_scalars(events, step, values, row_length);
+static double mean_of(size_t measure) {
+    return measures[measure].sum / (double)measures[measure].count; /* NaN: the step has no value */
 }
 
 static void write_row(size_t step) {
-    if (row_length == 0) return;
-    if (events) report_row(step);
+    weft_event_value values[MOST_MEASURES];
+    size_t count = 0;
+    for (size_t i = 0; i < measure_count; i++)
+        if (measures[i].count) values[count++] = (weft_event_value){measures[i].tag, mean_of(i)};
+    if (count == 0) return;
+    if (events) (void)weft_events_scalars(events, step, values, count);
     if (!table) return;
     if (!has_header) write_header();
     fprintf(table, "%zu", step);
-    for (size_t i = 0; i < row_length; i++) fprintf(table, ",%.9g", row[i]);
+    for (size_t i = 0; i < measure_count; i++)
+        measures[i].count ? fprintf(table, ",%.9g", mean_of(i)) : fputc(',', table);
     fputc('\n', table);
 }
 
-void trace_values(const weft_value *values, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (weft_tensor_rank(values[i].tensor) || row_length == MOST_LOSSES) continue;
-        row[row_length++] = (double)*(const float *)values[i].data;
-        if (events && !has_graph) (void)weft_events_graph(events, &values[i].tensor, 1);
-        has_graph = true;
+static void add_value(const weft_value *value) {
+    if (measure_count == 0) trace_measure(value->tensor, "loss", "loss/step");
+    for (size_t i = 0; i < measure_count; i++) {
+        if (measures[i].tensor != value->tensor) continue;
+        measures[i].sum += (double)*(const float *)value->data;
+        measures[i].count++;
     }
+    if (events && !has_graph) (void)weft_events_graph(events, &value->tensor, 1);
+    has_graph = true;
+}
+
+void trace_values(const weft_value *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (weft_tensor_rank(values[i].tensor) == 0) add_value(&values[i]);
     if (!batches || !losses || steps == TRACED_STEPS) return;
     for (size_t i = 0; i < count; i++) {
         const weft_value *const v = &values[i];
@@ -101,15 +117,16 @@ void trace_values(const weft_value *values, size_t count) {
     }
 }
 
-double trace_end_step(size_t step) {
-    const double loss = row_length ? row[0] : (double)NAN;
+double trace_end_step(size_t step, const char **name) {
+    const double first = measure_count ? mean_of(0) : (double)NAN;
+    *name = measure_count ? measures[0].name : "loss";
     write_row(step);
-    row_length = 0;
-    if (!in_step) return loss;
+    for (size_t i = 0; i < measure_count; i++) measures[i].sum = 0, measures[i].count = 0;
+    if (!in_step) return first;
     fputc('\n', losses);
     in_step = 0;
     if (++steps == TRACED_STEPS) fclose(batches), fclose(losses);
-    return loss;
+    return first;
 }
 
 uint64_t *draw_state(void) {

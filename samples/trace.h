@@ -14,15 +14,20 @@ enum { TRACED_STEPS = 20 };
 
 /* After the first plan was made, before its first run. folder NULL: nothing is written, by what follows neither. */
 weft_status trace_begin(const char *folder, weft_graph *graph);
-/* For each step, a line of the losses, or of what else is read as a number alone, goes into this file, behind those of the steps up to `last`, with which
- * the training goes on; 0: it begins. path NULL: none. */
+/* Before trace_log: a number alone that steps give, with its name in the table and its tag in event files, which must live as
+ * long as the program; at most 4. Without a call, the first number is the only one, "loss". */
+void trace_measure(const weft_tensor *tensor, const char *name, const char *tag);
+/* For each step, a line of these numbers goes into this file, behind the lines of the steps up to `last`, with which the
+ * training goes on; 0: it begins. A number that a step gives several times is its mean; one that a step does not give is
+ * left empty. path NULL: no file. */
 weft_status trace_log(const char *path, size_t last);
 /* What goes into the lines goes to these events, too, with the network that computes it; NULL: to none. */
 void trace_events(weft_events *events);
 /* Of weft_plan_step: numbers alone are losses, all else are batches. */
 void trace_values(const weft_value *values, size_t count);
-/* Ends the step of that number; one without values does not count. Returns its first loss; NaN: it had none. */
-double trace_end_step(size_t step);
+/* Ends the step of that number; one without values does not count. Returns the first of its numbers that trace_measure named, and
+ * its name; NaN: the step has none. */
+double trace_end_step(size_t step, const char **name);
 
 /* Uniform in 0 <= x < 1; and a whole number below `end`. */
 double draw(void);

@@ -86,11 +86,12 @@ weft_status loop_begin(training_loop *loop, size_t last) {
 }
 
 bool loop_next(training_loop *loop, weft_status *status) {
-    const double loss = trace_end_step(loop->step);
+    const char *name = NULL;
+    const double loss = trace_end_step(loop->step, &name);
     const bool ended = loop->step >= loop->last, wanted = stopping_wanted();
     const bool due = loop->ran && (ended || loop->step % loop->line->checkpoint_every.steps == 0);
     if (*status) return false;
-    if (loop->ran) show_loop(loop->step, loop->last, loop->measure ? loop->measure : "loss", loss);
+    if (loop->ran) show_loop(loop->step, loop->last, name, loss);
     if (!loop->listens) stopping_begin(NULL), loop->listens = true;
     if (loop->line->checkpoint && (due || wanted) && (*status = save(loop))) return false;
     if (!ended && !wanted) return loop->step++, loop->ran = true;

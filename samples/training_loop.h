@@ -29,7 +29,6 @@ typedef struct training_loop {
     size_t step;         /* in progress, from 1; before the first: the one that was continued from, or 0 */
     weft_checkpoint_extra kept[LOOP_KEPT];
     size_t kept_count;
-    const char *measure; /* what the first number of a step is, in one word; NULL: its loss */
     int stopped; /* the exit status that a signal asks for, or a program that said itself what is wrong; 0: none */
     bool ran;     /* a step, since it began */
     bool listens; /* to signals */

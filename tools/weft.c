@@ -15,6 +15,7 @@
 #include "cache_command.h"
 #include "check.h"
 #include "check_random.h"
+#include "console.h"
 #include "device_formats.h"
 #include "in_child.h"
 #include "onnx_command.h"
@@ -230,6 +231,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    console_begin();
     setvbuf(stdout, NULL, _IOLBF, 0);
     return in_child_written(run(argc, argv));
 }

@@ -172,6 +172,10 @@ WEFT_API weft_status weft_dataset_open_image_folder(
     weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options);
 /* The number of files that were left out (option skip_unreadable). */
 WEFT_API size_t weft_dataset_skipped(const weft_dataset *dataset);
+/* Writes the path of an example's file to buffer, as weft_plan_describe writes a description, for a dataset of
+ * weft_dataset_open_image_folder and those made from it. WEFT_ERROR_ARGUMENT: any other dataset, or no such example. */
+WEFT_API weft_status weft_dataset_file(
+    const weft_dataset *dataset, size_t example, char *buffer, size_t capacity, size_t *length);
 
 /* Images in memory: pixels u8 (examples, channels, height, width), or (examples, height, width, channels) with
  * WEFT_CHANNELS_LAST, of 1 to 4 channels. labels: one per example, or NULL for a dataset without the column "label".

@@ -12,7 +12,7 @@ static const float dropout = 0.1f;
 /* ---- arguments ---- */
 
 /* Replaces the zeros of the options by the sizes of BERT-Base. */
-static bool take_sizes(weft_graph *graph, weft_bert_options *o) {
+static bool set_default_sizes(weft_graph *graph, weft_bert_options *o) {
     enum { MOST_LAYERS = 1000, MOST = 1 << 30 };
     const struct {
         const char *name;

@@ -110,6 +110,7 @@ static weft_status remove_old(const wi_checkpointer *c) {
 }
 
 static weft_status write_file(wi_checkpointer *c) {
+    WI_TRY(wi_directory_create(c->folder, false)); /* it may have been removed meanwhile */
     for (int i = 0; i < 2; i++) WI_TRY(wi_file_remove_abandoned(c->allocator, c->folder, prefixes[i]));
     WI_TRY(wi_checkpoint_image_write(&c->image, c->path));
     return remove_old(c);
@@ -134,7 +135,8 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     if (status == WEFT_OK && count)
         status = wi_fail(WEFT_ERROR_STATE,
             "the folder of the option checkpoint already has a checkpoint of another training, '%s': "
-            "continue that training with weft_trainer_resume, or choose another folder",
+            "continue that training with weft_trainer_resume (--resume of Weft's programs), or choose "
+            "another folder",
             names[0].path);
     wi_arena_clear(&arena);
     return status;

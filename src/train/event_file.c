@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/host.h"
 #include "base/platform.h"
+#include "base/system_file.h"
 #include "io/output_check.h"
 #include "train/event_message.h"
 #include "train/event_sink.h"
@@ -18,6 +19,7 @@ typedef struct event_file {
     wi_event_sink base;
     const weft_allocator *allocator;
     wi_line_file *file;
+    wi_text path;
     wi_text message, records; /* records: those that are not written to the file yet */
     uint64_t written;         /* bytes of whole records in the file */
     bool is_broken;           /* the file ends with a part of a record, and cannot be truncated */
@@ -51,6 +53,8 @@ static void append_record(wi_text *records, const wi_text *message) {
 static weft_status write_records(event_file *file) {
     const size_t bytes = file->records.length;
     file->records.length = 0;
+    if (!wi_file_exists(file->path.data)) /* POSIX systems write on to a removed file */
+        WI_FAIL(WEFT_ERROR_FILE, "the event file '%s' was removed", file->path.data);
     if (bytes == 0 || file->is_broken) return WEFT_OK;
     const weft_status status = wi_line_file_write(file->file, file->records.data, bytes);
     if (status == WEFT_OK) {
@@ -105,6 +109,7 @@ static void close_file(wi_event_sink *sink) {
             (void)write_records(file); /* no caller can receive an error any more */
     }
     wi_line_file_close(file->file);
+    wi_text_clear(&file->path);
     wi_text_clear(&file->message);
     wi_text_clear(&file->records);
     wi_release(file->allocator, file);
@@ -130,18 +135,20 @@ static weft_status open_file(event_file *file, const wi_event_output *output) {
     static atomic_uint opened;
     char host[64];
     bool is_empty = false;
-    wi_text path;
+    wi_text *const path = &file->path;
     wi_host_name(host, sizeof host);
     WI_TRY(wi_folder_output_check(output->path));
     WI_TRY(wi_directory_create(output->path, false));
-    wi_text_init(&path, output->allocator);
-    wi_text_append(&path, "%s/events.out.tfevents.%010.0f.%s.%ld.%u", output->path, wi_day_seconds(), host,
+    wi_text_append(path, "%s/events.out.tfevents.%010.0f.%s.%ld.%u", output->path, wi_day_seconds(), host,
         wi_process_number(), atomic_fetch_add(&opened, 1));
-    const weft_status status =
-        path.failed ? WEFT_ERROR_MEMORY
-                    : wi_line_file_open(&file->file, output->allocator, path.data, true, &is_empty);
-    wi_text_clear(&path);
-    return status == WEFT_OK ? begin_file(file, output->first_step) : status;
+    if (path->failed) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_line_file_open(&file->file, output->allocator, path->data, true, &is_empty));
+    const weft_status status = begin_file(file, output->first_step);
+    if (status == WEFT_OK) return WEFT_OK;
+    wi_line_file_close(file->file);
+    file->file = NULL;
+    (void)wi_unlink(path->data); /* nothing is in the file */
+    return status;
 }
 
 weft_status wi_event_file_open(wi_event_sink **sink, const wi_event_output *output) {
@@ -150,6 +157,7 @@ weft_status wi_event_file_open(wi_event_sink **sink, const wi_event_output *outp
     if (!file) return WEFT_ERROR_MEMORY;
     file->base = (wi_event_sink){write_event, flush, close_file};
     file->allocator = output->allocator;
+    wi_text_init(&file->path, output->allocator);
     wi_text_init(&file->message, output->allocator);
     wi_text_init(&file->records, output->allocator);
     const weft_status status = open_file(file, output);

@@ -154,7 +154,7 @@ static weft_status add_classes(listing *l, const char *folder, const char *const
         WI_TRY(find_class(l, path, names[i], &label));
         WI_TRY(add_class(l, path, &(level){NULL, root.device, root.number}, &info, label));
     }
-    if (l->class_count == 0)
+    if (l->class_count == 0 || (l->store->count == 0 && l->skipped == 0))
         WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders with images; expected one folder per class", folder);
     return WEFT_OK;
 }

@@ -324,6 +324,26 @@ size_t weft_dataset_skipped(const weft_dataset *dataset) {
     return dataset ? dataset->skipped : 0;
 }
 
+weft_status weft_dataset_file(
+    const weft_dataset *dataset, size_t example, char *buffer, size_t capacity, size_t *length) {
+    if (!dataset || (!buffer && capacity > 0))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_file: dataset, and buffer unless capacity is 0, must not be NULL");
+    if (example >= dataset->examples)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_file: example is %zu, but the dataset has %zu examples",
+            example, dataset->examples);
+    const bool of_images = dataset->source && dataset->source->make == make_example;
+    const wi_image_file *const files =
+        of_images ? ((image_source *)(void *)dataset->source)->store->files : NULL;
+    if (!files)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_file: the dataset is not one of weft_dataset_open_image_folder");
+    const wi_image_file *const file = &files[dataset->origins ? dataset->origins[example] : example];
+    const int written = snprintf(buffer, capacity, "%s/%s", file->directory, file->name);
+    if (length) *length = (size_t)written;
+    return WEFT_OK;
+}
+
 /* ---- one image ---- */
 
 static weft_status load(

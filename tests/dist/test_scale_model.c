@@ -40,16 +40,16 @@ static void noise_gives_no_negative_numbers(void **state) {
     assert_true(latency >= 0 && bandwidth > 0 && isfinite(bandwidth));
 }
 
-static const scale_link link = {.latency = 1e-5, .bandwidth = 1e9, .adding = 4e9};
+static const scale_link network = {.latency = 1e-5, .bandwidth = 1e9, .adding = 4e9};
 
 static void an_exchange_has_a_round_for_each_shard_and_one_for_the_sums(void **state) {
     (void)state;
-    assert_near(1 + scale_exchange(&link, 8e6, 1, 1), 1);
+    assert_near(1 + scale_exchange(&network, 8e6, 1, 1), 1);
     /* Two rounds of a message of 4 MB, and 1.5 times 8 MB to add up. */
-    assert_near(scale_exchange(&link, 8e6, 2, 1), 2 * (7 * 1e-5 + 4e-3) + 1.5 * 2e-3);
-    assert_near(scale_exchange(&link, 8e6, 4, 3), 4 * 3 * (7 * 1e-5 + 2e-3) + 3.25 * 2e-3);
+    assert_near(scale_exchange(&network, 8e6, 2, 1), 2 * (7 * 1e-5 + 4e-3) + 1.5 * 2e-3);
+    assert_near(scale_exchange(&network, 8e6, 4, 3), 4 * 3 * (7 * 1e-5 + 2e-3) + 3.25 * 2e-3);
     /* Short gradients on many ranks cost the latency of each message. */
-    assert_near(scale_exchange(&link, 0, 256, 1), 2 * 255 * 1e-5);
+    assert_near(scale_exchange(&network, 0, 256, 1), 2 * 255 * 1e-5);
 }
 
 /* The model knows into how many buckets the library divides gradients. */
@@ -71,15 +71,15 @@ static scale_step measured_with(double exposed) {
         .shards = 1,
         .bytes = 8e6,
         .step = 0.1 + exposed,
-        .exchange = scale_exchange(&link, 8e6, 2, 1),
+        .exchange = scale_exchange(&network, 8e6, 2, 1),
         .exposed = exposed,
-        .link = link};
+        .link = network};
     return step;
 }
 
 static void a_step_adds_what_the_backward_pass_does_not_hide(void **state) {
     (void)state;
-    const double two = scale_exchange(&link, 8e6, 2, 1), four = scale_exchange(&link, 8e6, 4, 1);
+    const double two = scale_exchange(&network, 8e6, 2, 1), four = scale_exchange(&network, 8e6, 4, 1);
     const scale_step all = measured_with(two), quarter = measured_with(two / 4),
                      late = measured_with(2 * two);
     assert_near(scale_expect(&all, 2, 1).step, all.step);

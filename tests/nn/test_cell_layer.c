@@ -15,7 +15,7 @@ static weft_tensor *array(weft_graph *graph, int64_t columns, int first) {
     return weft_array(graph, WEFT_F32, values, 2, (const int64_t[]){N, columns});
 }
 
-static weft_tensor *write(weft_graph *graph, const char *name, int count, int first) {
+static weft_tensor *write_parameter(weft_graph *graph, const char *name, int count, int first) {
     float values[MOST];
     weft_tensor *const parameter = weft_graph_find(graph, name);
     assert_non_null(parameter);
@@ -75,10 +75,10 @@ static void check_cell(const recorded *r) {
     assert_weft_ok(weft_graph_status(graph));
     assert_int_equal(weft_graph_parameter_count(graph), 4);
     const int line = r->gates * HIDDEN;
-    write(graph, "cell.weight_ih", line * IN, 1);
-    write(graph, "cell.weight_hh", line * HIDDEN, 2);
-    write(graph, "cell.bias_ih", line, 3);
-    weft_tensor *const bias = write(graph, "cell.bias_hh", line, 4);
+    write_parameter(graph, "cell.weight_ih", line * IN, 1);
+    write_parameter(graph, "cell.weight_hh", line * HIDDEN, 2);
+    write_parameter(graph, "cell.bias_ih", line, 3);
+    weft_tensor *const bias = write_parameter(graph, "cell.bias_hh", line, 4);
     weft_tensor *const outputs[] = {
         next.h, first.h, weft_gradient(loss, x), weft_gradient(loss, bias), c ? next.c : next.h};
     weft_plan *plan = NULL;

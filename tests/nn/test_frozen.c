@@ -81,13 +81,13 @@ static void run(weft_plan *plan, const network *n, float of_q, float of_r) {
     assert_weft_ok(weft_plan_run(plan));
 }
 
-static void read(weft_tensor *parameter, float values[SIZE]) {
+static void read_values(weft_tensor *parameter, float values[SIZE]) {
     assert_weft_ok(weft_tensor_read(parameter, values, SIZE * sizeof *values));
 }
 
 static void expect_each(weft_tensor *parameter, double wanted) {
     float values[SIZE];
-    read(parameter, values);
+    read_values(parameter, values);
     for (size_t i = 0; i < SIZE; i++)
         if (!(fabs((double)values[i] - wanted) <= 1e-5 * fmax(1, fabs(wanted))))
             fail_msg(
@@ -113,7 +113,7 @@ static void train(weft_precision precision, size_t rule, way how, float given, f
     weft_loss_scale scale;
     make_plan(&n, rule_of(rule), how);
     for (int i = 0; i < RUNS; i++) run(n.plan, &n, given, given);
-    read(n.p, values);
+    read_values(n.p, values);
     expect_each(n.q, 0.5);
     expect_each(n.r, 0.25);
     if (precision == WEFT_PRECISION_F16) {
@@ -191,7 +191,7 @@ static void a_sum_of_before_counts_into_no_norm(void **state) {
             two_steps t = make_two(rule, precisions[i]);
             run(t.trained, &t.n, sums[k], 0);
             run(t.frozen, &t.n, 0, 0);
-            read(t.n.p, values[k]);
+            read_values(t.n.p, values[k]);
             assert_true(values[k][0] > -3); /* it was no skipped step */
             expect_each(t.n.q, 0.5);
             release_two(&t);

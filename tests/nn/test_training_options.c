@@ -46,7 +46,7 @@ static void train(weft_plan *plan, const network *net, int64_t batch, int runs) 
     for (int run = 0; run < runs; run++) assert_ok(weft_plan_run(plan));
 }
 
-static size_t read(const network *net, const char *name, float values[LARGEST]) {
+static size_t read_values(const network *net, const char *name, float values[LARGEST]) {
     weft_tensor *const tensor = weft_graph_find(net->graph, name);
     assert_non_null(tensor);
     size_t count = 1;
@@ -124,12 +124,12 @@ static void groups_mean_the_parameters_they_name(void **state) {
     sgd.groups = groups;
     sgd.group_count = 2;
     weft_plan *const plan_b = training_plan(&b, &sgd, BATCH);
-    for (size_t i = 0; i < 4; i++) read(&a, names[i], before[i]);
+    for (size_t i = 0; i < 4; i++) read_values(&a, names[i], before[i]);
     train(plan_a, &a, BATCH, 1);
     train(plan_b, &b, BATCH, 1);
     for (size_t i = 0; i < 4; i++) {
-        const size_t count = read(&a, names[i], plain);
-        read(&b, names[i], grouped);
+        const size_t count = read_values(&a, names[i], plain);
+        read_values(&b, names[i], grouped);
         for (size_t k = 0; k < count; k++) {
             const double p = (double)before[i][k], step = p - (double)plain[k];
             const double expected = p - factors[i] * (step + 0.1 * decays[i] * p);
@@ -154,29 +154,29 @@ static void frozen_parameters_keep_their_bits(void **state) {
     weft_optimizer adam = weft_adamw(0.1f, 0.5f);
     adam.epsilon = 0; /* 0 / 0 where there is no gradient */
     adam.clip_norm = 1;
-    for (size_t i = 0; i < 3; i++) read(&net, frozen[i], before[i]);
+    for (size_t i = 0; i < 3; i++) read_values(&net, frozen[i], before[i]);
     assert_ok(weft_freeze(net.graph, "linear1.*", true));
     assert_ok(weft_freeze(net.graph, "linear2.bias", true));
     weft_plan *plan = training_plan(&net, &adam, BATCH);
     train(plan, &net, BATCH, 3);
     for (size_t i = 0; i < 3; i++) {
-        count = read(&net, frozen[i], after);
+        count = read_values(&net, frozen[i], after);
         assert_true(equal(before[i], after, count));
     }
-    count = read(&net, "linear2.weight", before[0]);
+    count = read_values(&net, "linear2.weight", before[0]);
     train(plan, &net, BATCH, 1);
-    read(&net, "linear2.weight", after);
+    read_values(&net, "linear2.weight", after);
     assert_false(equal(before[0], after, count));
     /* Thawed ones stay as they are in this plan, and move in that of the next weft_minimize. */
-    count = read(&net, "linear1.bias", before[0]);
+    count = read_values(&net, "linear1.bias", before[0]);
     assert_ok(weft_freeze(net.graph, "*", false));
     train(plan, &net, BATCH, 1);
-    read(&net, "linear1.bias", after);
+    read_values(&net, "linear1.bias", after);
     assert_true(equal(before[0], after, count));
     weft_plan_release(plan);
     plan = training_plan(&net, &adam, BATCH);
     train(plan, &net, BATCH, 1);
-    read(&net, "linear1.bias", after);
+    read_values(&net, "linear1.bias", after);
     assert_false(equal(before[0], after, count));
     weft_plan_release(plan);
     weft_graph_release(net.graph);
@@ -200,9 +200,9 @@ static void accumulation_waits_for_its_last_run(void **state) {
         assert_ok(weft_plan_create(&plans[i], updates, made, &options));
     }
     for (int run = 1; run <= 6; run++) {
-        const size_t count = read(&net, "linear1.weight", before);
+        const size_t count = read_values(&net, "linear1.weight", before);
         train(plans[run % 2], &net, BATCH - run % 2, 1);
-        read(&net, "linear1.weight", after);
+        read_values(&net, "linear1.weight", after);
         assert_int_equal(equal(before, after, count), run % 3 != 0);
     }
     for (int i = 0; i < 2; i++) weft_plan_release(plans[i]);
@@ -218,9 +218,9 @@ static void each_optimizer_counts_its_own_updates(void **state) {
     weft_plan *const early = training_plan(&net, &first, BATCH);
     train(early, &net, BATCH, 20);
     weft_plan *const late = training_plan(&net, &second, BATCH);
-    const size_t count = read(&net, "linear2.weight", before);
+    const size_t count = read_values(&net, "linear2.weight", before);
     train(late, &net, BATCH, 1);
-    read(&net, "linear2.weight", after);
+    read_values(&net, "linear2.weight", after);
     for (size_t i = 0; i < count; i++)
         assert_true(fabs(fabs((double)before[i] - (double)after[i]) - 0.02) < 1e-4);
     weft_plan_release(early);
@@ -250,16 +250,16 @@ static void the_average_changes_places_with_the_parameters(void **state) {
     weft_plan *const plan = training_plan(&net, &sgd, 1);
     assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "before the first update");
     assert_ok(weft_plan_run(plan));
-    read(&net, "b", trained);
+    read_values(&net, "b", trained);
     assert_ok(weft_average_swap(net.graph));
-    read(&net, "b", average);
+    read_values(&net, "b", average);
     assert_true(equal(trained, average, AVERAGED)); /* the first average is the first result */
     assert_ok(weft_average_swap(net.graph));
     assert_ok(weft_plan_run(plan));
-    read(&net, "b", again);
+    read_values(&net, "b", again);
     assert_false(equal(trained, again, AVERAGED));
     assert_ok(weft_average_swap(net.graph));
-    read(&net, "b", average);
+    read_values(&net, "b", average);
     for (size_t i = 0; i < AVERAGED; i++) {
         const double expected = 0.75 * (double)trained[i] + 0.25 * (double)again[i];
         assert_true(fabs((double)average[i] - expected) < 1e-6);
@@ -268,11 +268,11 @@ static void the_average_changes_places_with_the_parameters(void **state) {
     const char *const path = scratch_path(folder, "average.safetensors");
     assert_ok(weft_weights_save(net.graph, path));
     assert_ok(weft_weights_load(copy.graph, path, NULL));
-    read(&copy, "b", saved);
+    read_values(&copy, "b", saved);
     assert_true(equal(saved, average, AVERAGED));
     assert_fails(weft_plan_run(plan), WEFT_ERROR_STATE, "swap them back before training");
     assert_ok(weft_average_swap(net.graph));
-    read(&net, "b", trained);
+    read_values(&net, "b", trained);
     assert_true(equal(trained, again, AVERAGED));
     assert_ok(weft_plan_run(plan));
     scratch_remove(folder);

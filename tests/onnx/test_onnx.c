@@ -4,6 +4,7 @@
  * WEFT_ONNX_OPEN: sizes that a file leaves open are the batch or the length, and get their size from the plan. */
 /* test slow */
 #include "base/file_read.h"
+#include "base/platform.h"
 #include "file_network.h"
 #include "graph/dtype.h"
 #include "onnx/onnx_host_inputs.h"
@@ -11,7 +12,6 @@
 #include "onnx/onnx_wire.h"
 #include "support/fixture.h"
 #include "support/mutate.h"
-#include <dirent.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -302,16 +302,19 @@ static bool is_left_out(const char *name) {
 }
 
 static void try_folder(int counts[3], const char *folder, const char *wanted) {
-    struct dirent **entries;
-    const int count = scandir(folder, &entries, NULL, alphasort);
-    for (int i = 0; i < count; i++) {
+    wi_arena arena;
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, NULL);
+    (void)wi_directory_list(&names, &count, &arena, folder); /* a missing folder has no cases */
+    for (size_t i = 0; i < count; i++) {
         char path[PATH];
-        const char *const name = entries[i]->d_name;
-        snprintf(path, sizeof path, "%.*s/%.*s", NAME, folder, NAME, name);
-        if (name[0] != '.' && fnmatch(wanted, name, 0) == 0 && !is_left_out(name)) try_case(counts, path);
-        free(entries[i]);
+        snprintf(path, sizeof path, "%.*s/%.*s", NAME, folder, NAME, names[i]);
+        if (names[i][0] != '.' && fnmatch(wanted, names[i], 0) == 0 && !is_left_out(names[i]))
+            try_case(counts, path);
     }
-    if (count >= 0) free(entries);
+    wi_release(NULL, (void *)names);
+    wi_arena_clear(&arena);
 }
 
 /* Version 1.12 has this many that are right; WEFT_ONNX_CASES: only those whose names fit. */

@@ -110,6 +110,11 @@ printf '#include <windows.h>\n' >"$tree/src/base/clock_windows.c"
 expect pass "files of systems" sh "$here/check_systems.sh" "$tree"
 printf '#include <sys/stat.h>\n' >"$tree/samples/one.c"
 expect fail "a header of a system elsewhere" sh "$here/check_systems.sh" "$tree"
+rm "$tree/samples/one.c" && mkdir -p "$tree/tests"
+printf 'static void read_all(void) {}\n' >"$tree/tests/one.c"
+expect pass "a function of a test" sh "$here/check_systems.sh" "$tree"
+printf 'static int *read(void) { return 0; }\n' >"$tree/tests/one.c"
+expect fail "a function of a test with the name of a call" sh "$here/check_systems.sh" "$tree"
 
 # calls FILE TEXT: a good tree whose file has this text.
 calls() {

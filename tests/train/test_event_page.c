@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/packed_text.h"
 #include "base/platform.h"
+#include "base/utf8.h"
 #include "support/checks.h"
 #include "support/made_up_run.h"
 #include "support/page_steps.h"
@@ -113,8 +114,8 @@ static void test_page_loads_nothing(void **state) {
 #define FILE_NAME "img src=x&.html"
 #define TITLE     "img src=x&#38;.html"
 #else
-#define FILE_NAME "<img src=x onerror=alert(1)>&.html"
-#define TITLE     "&#60;img src=x onerror=alert(1)&#62;&#38;.html"
+#define FILE_NAME "<img src=x onerror=alert(1)>&\351.html" /* 351: not UTF-8 */
+#define TITLE     "&#60;img src=x onerror=alert(1)&#62;&#38;\357\277\275.html"
 #endif
 
 static void test_names_are_escaped(void **state) {
@@ -128,6 +129,7 @@ static void test_names_are_escaped(void **state) {
     assert_int_equal(count_text(html, "<script"), 2);
     assert_int_equal(count_text(html, "</noscript>"), 1);
     assert_int_equal(count_text(html, "<img"), 0);
+    assert_true(wi_utf8_is_text(html, bytes));
     assert_non_null(strstr(html, "<title>" TITLE "</title>"));
     assert_non_null(strstr(html, "&#60;script&#62;alert(2)"));
     wi_release(NULL, html);

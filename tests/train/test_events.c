@@ -327,6 +327,36 @@ static void a_full_disk_is_logged_once_and_leaves_whole_records(void **state) {
     weft_context_release(context);
 }
 
+/* An event file that cannot begin is not left behind. */
+static void a_full_disk_leaves_no_empty_file(void **state) {
+    const char *const folder = scratch_path(*state, "empty");
+    weft_events *events = NULL;
+    const weft_events_options options = {WEFT_EVENTS_OPTIONS_INIT, .folder = folder};
+    weft_context *const context = test_context();
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(8);
+    const weft_status status = weft_events_create(&events, context, &options);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(status, WEFT_ERROR_FILE);
+    assert_int_equal(scratch_count(folder, "", NULL), 0);
+}
+
+static void a_removed_file_is_noticed(void **state) {
+    char path[PATH_ROOM];
+    const char *const folder = scratch_path(*state, "removed");
+    weft_events *const events = open_events(folder, 0);
+    assert_ok(weft_events_flush(events));
+    assert_int_equal(scratch_count(folder, "events.out.tfevents.", path), 1);
+    if (remove(path) != 0 || wi_file_exists(path)) { /* Windows keeps an open file */
+        weft_events_release(events);
+        print_message("skipped: this system does not remove a file that is open\n");
+        skip();
+    }
+    assert_ok(weft_events_scalar(events, "a", 1, 1));
+    assert_fails(weft_events_flush(events), WEFT_ERROR_FILE, "was removed");
+    weft_events_release(events);
+}
+
 static void use_all(weft_context *context, const char *folder, bool *done) {
     weft_events *events = NULL;
     const weft_events_options options = {WEFT_EVENTS_OPTIONS_INIT, .folder = folder, .first_step = 2};
@@ -384,6 +414,8 @@ int main(void) {
         SCRATCH_TEST(a_folder_that_cannot_be_written_is_named),
         SCRATCH_TEST(runs_in_one_folder_have_their_own_files),
         SCRATCH_TEST(a_full_disk_is_logged_once_and_leaves_whole_records),
+        SCRATCH_TEST(a_full_disk_leaves_no_empty_file),
+        SCRATCH_TEST(a_removed_file_is_noticed),
         SCRATCH_TEST(lack_of_memory_is_an_error),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

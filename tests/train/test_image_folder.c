@@ -264,6 +264,10 @@ static void wrong_folders_are_refused(void **state) {
     refused("has no folders with images");
     image_tree_put("image.png", 10);
     refused("has no folders with images");
+    const weft_image_options named = {WEFT_IMAGE_OPTIONS_INIT, .classes = (const char *const[]){"a", NULL}};
+    weft_dataset *dataset = NULL;
+    assert_fails(weft_dataset_open_image_folder(&dataset, test_context(), image_tree_root(), &named),
+        WEFT_ERROR_FILE, "has no folders with images");
     image_tree_folder("a");
     refused("/a' has no images");
     image_tree_folder("a/b");

@@ -34,7 +34,7 @@ static bool note_epoch(void *user, const weft_epoch *state) {
     return true;
 }
 
-static void read(const network *net, const char *name, float *values, size_t count) {
+static void read_values(const network *net, const char *name, float *values, size_t count) {
     assert_ok(weft_tensor_read(weft_graph_find(net->graph, name), values, count * sizeof *values));
 }
 
@@ -43,10 +43,10 @@ static double alone(const network *net, const problem *p, weft_metric metric) {
     float w1[8][2], b1[8], w2[2][8], b2[2], logits[POINTS][2];
     weft_metric_state *it = NULL;
     double value = 0.0;
-    read(net, "linear1.weight", &w1[0][0], 16);
-    read(net, "linear1.bias", b1, 8);
-    read(net, "linear2.weight", &w2[0][0], 16);
-    read(net, "linear2.bias", b2, 2);
+    read_values(net, "linear1.weight", &w1[0][0], 16);
+    read_values(net, "linear1.bias", b1, 8);
+    read_values(net, "linear2.weight", &w2[0][0], 16);
+    read_values(net, "linear2.bias", b2, 2);
     for (size_t i = 0; i < POINTS; i++) {
         double sums[2] = {(double)b2[0], (double)b2[1]};
         for (size_t h = 0; h < 8; h++) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STEPS = 13 }; /* an epoch: 100 points in batches of 8 */
 
@@ -94,6 +95,22 @@ static void steps_and_seconds_count(void **state) {
         .checkpoint_every = {.seconds = 0.05}, .checkpoint_keep = 99, .on_step = slow_step});
     assert_ok(weft_trainer_run(s.trainer, s.data));
     assert_in_range(scratch_count(s.folder, "step", NULL), 2, 6); /* 13 steps of 20 ms or more, and the end */
+    end(&s);
+}
+
+/* Before the first checkpoint, so that no thread writes in the folder. */
+static bool remove_folder(void *user, const weft_epoch *state) {
+    if (state->epoch == 0) assert_int_equal(rmdir(user), 0);
+    return true;
+}
+
+static void a_removed_folder_is_created_again(void **state) {
+    setup s = begin_in(test_context(),
+        (weft_trainer_options){
+            .epochs = 2, .checkpoint_every = {.epochs = 2}, .on_epoch = remove_folder, .user = *state},
+        *state);
+    assert_ok(weft_trainer_run(s.trainer, s.data));
+    assert_int_equal(scratch_count(*state, "step-0000000026.safetensors", NULL), 1);
     end(&s);
 }
 
@@ -319,6 +336,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_are_kept),
         cmocka_unit_test(steps_and_seconds_count),
+        SCRATCH_TEST(a_removed_folder_is_created_again),
         cmocka_unit_test(the_best_is_kept_too),
         cmocka_unit_test(a_trainer_is_stopped_from_a_callback),
         cmocka_unit_test(a_full_disk_ends_the_run_and_leaves_what_there_was),

@@ -25,7 +25,7 @@ static bool fail(const char *call, int error, char *line) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(error, text, &length);
-    snprintf(line, WI_TRANSPORT_LINE, "%s: %s: %s", WI_MPI_NAME, call, text);
+    snprintf(line, WI_TRANSPORT_LINE, "%s: %s: %.400s", WI_MPI_NAME, call, text);
     return false;
 }
 

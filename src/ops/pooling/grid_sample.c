@@ -1,7 +1,7 @@
 /* Images at positions that a tensor gives, by gathers of the pixels around each position, so that gradients of any order reach the image
  * and the positions. */
 #include "base/options.h"
-#include "graph/length.h"
+#include "graph/sizes.h"
 #include "ops/movement/memory_order.h"
 #include "ops/pooling/pool.h"
 

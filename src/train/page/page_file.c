@@ -6,12 +6,16 @@
 #include <string.h>
 
 static void write_escaped(wi_text *html, const char *text) {
-    for (; *text; text++) {
-        const char *const mark = strchr("&<>\"'", *text);
-        if (mark)
-            wi_text_append(html, "&#%d;", *mark);
+    const char *const end = text + strlen(text);
+    while (text < end) {
+        const size_t length = wi_utf8_length(text, (size_t)(end - text));
+        if (length == 0)
+            wi_text_append(html, "\xef\xbf\xbd"); /* U+FFFD */
+        else if (strchr("&<>\"'", *text))
+            wi_text_append(html, "&#%d;", *text);
         else
-            wi_text_append_bytes(html, text, 1);
+            wi_text_append_bytes(html, text, length);
+        text += length ? length : 1;
     }
 }
 
