@@ -332,7 +332,7 @@ weft_status weft_dataset_file(
     if (example >= dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_file: example is %zu, but the dataset has %zu examples",
             example, dataset->examples);
-    const bool of_images = dataset->source && dataset->source->make == make_example;
+    const bool of_images = dataset->source && dataset->source->load == load_example;
     const wi_image_file *const files =
         of_images ? ((image_source *)(void *)dataset->source)->store->files : NULL;
     if (!files)

@@ -75,12 +75,12 @@ static bool shapes_good(const weft_tensor *x, const weft_tensor *grid) {
     char image[WI_SHAPE_TEXT], places[WI_SHAPE_TEXT];
     const wi_shape *const a = &x->shape, *const b = &grid->shape;
     if (a->rank == 4 && b->rank == 4 && a->dims[0] == b->dims[0] && b->dims[3] == 2 &&
-        !wi_axis_has_length(x, 2) && !wi_axis_has_length(x, 3))
+        !wi_axis_is_symbolic(x, 2) && !wi_axis_is_symbolic(x, 3))
         return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "grid_sample: the image is %s and the grid %s: expected (N, C, H, W) with a fixed height and width, "
         "and (N, h, w, 2)",
-        wi_shape_print(a, image), wi_shape_print(b, places));
+        wi_shape_print(x->graph, a, image), wi_shape_print(grid->graph, b, places));
     return false;
 }
 
