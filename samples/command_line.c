@@ -300,9 +300,12 @@ static bool is_only_output(const command_line *line, size_t i) {
 static bool try_outputs(const command_line *line) {
     for (size_t i = 0; i < count_options(line); i++) {
         const option *const o = option_at(line, i);
+        if (o->text && o->kind == OPTION_OUTPUT && !is_only_output(line, i)) return false;
+    }
+    for (size_t i = 0; i < count_options(line); i++) {
+        const option *const o = option_at(line, i);
         if (!o->text) continue;
-        if (o->kind == OPTION_OUTPUT && !(is_only_output(line, i) && command_line_try(line, o->text)))
-            return false;
+        if (o->kind == OPTION_OUTPUT && !command_line_try(line, o->text)) return false;
         if (o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
     }
     return true;

@@ -13,11 +13,6 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b) {
     return true;
 }
 
-int64_t wi_magnitude(int64_t dim) {
-    if (dim >= 0) return dim;
-    return dim == INT64_MIN ? INT64_MAX : -dim;
-}
-
 /* ---- text ---- */
 
 static void append(char *text, size_t capacity, size_t *used, const char *format, ...) {

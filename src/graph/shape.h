@@ -81,7 +81,9 @@ void wi_shape_count(weft_graph *graph, const wi_shape *shape, int64_t *coefficie
 weft_status wi_shape_check(const weft_graph *graph, const wi_shape *shape, const char *what);
 
 /* The absolute value of a dimension; INT64_MAX for INT64_MIN. */
-int64_t wi_magnitude(int64_t dim);
+static inline int64_t wi_magnitude(int64_t dim) {
+    return dim >= 0 ? dim : dim == INT64_MIN ? INT64_MAX : -dim;
+}
 wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);
 wi_size wi_extent_count(const wi_extent *extent);
 /* Row-major strides, offset 0. */

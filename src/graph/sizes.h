@@ -22,6 +22,7 @@
 
 #include "graph/node.h"
 #include "graph/polynomials.h"
+#include <string.h>
 
 /* The number of a symbol in the graph's table. */
 enum { WI_SYMBOL_BATCH, WI_SYMBOL_LENGTH };
@@ -100,6 +101,17 @@ bool wi_takes_numbers(weft_graph *graph, const char *op, const wi_named_number *
         sizeof((const wi_named_number[]){__VA_ARGS__}) / sizeof(wi_named_number)
 #define WI_CHECK_NUMBERS(op, ...)        wi_check_numbers((op), WI_NAMED_NUMBERS(__VA_ARGS__))
 #define WI_TAKES_NUMBERS(graph, op, ...) wi_takes_numbers((graph), (op), WI_NAMED_NUMBERS(__VA_ARGS__))
+
+/* A word of attributes that is a size (wi_op.dimensions). */
+static inline int64_t wi_attribute_size(const wi_attributes *attributes, int word) {
+    int64_t value;
+    memcpy(&value, (const unsigned char *)attributes + (size_t)word * sizeof value, sizeof value);
+    return value;
+}
+
+static inline void wi_set_attribute_size(wi_attributes *attributes, int word, int64_t value) {
+    memcpy((unsigned char *)attributes + (size_t)word * sizeof value, &value, sizeof value);
+}
 
 /* Must the node be created again over the images of its inputs? It must if it is symbolic; and if the plan replaces the batch, also if it
  * has a dimension of the batch, or if the shape of an input changes. */

@@ -47,6 +47,8 @@ EXPRESSION(max_pool, weft_pool_options, 4, weft_max_pool(x, o))
 EXPRESSION(lp_pool, weft_pool_options, 4, weft_lp_pool(x, 2, o))
 EXPRESSION(max_pool2d, weft_pool_options, 4, weft_max_pool2d_with(x, 2, o))
 EXPRESSION(resample, weft_resample_options, 4, weft_resample(x, o))
+EXPRESSION(grid_sample, weft_grid_sample_options, 4,
+    weft_grid_sample(x, weft_permute(weft_slice(x, 1, 0, 2), 0, 2, 3, 1), o))
 EXPRESSION(attention, weft_attention_options, 3, weft_attention(x, x, x, o))
 EXPRESSION(multi_head, weft_multi_head_options, 3, weft_multi_head_attention(x, x, x, 2, o))
 EXPRESSION(categorical, weft_categorical_options, 2, weft_categorical_with(x, o))
@@ -290,6 +292,7 @@ static const reader readers[] = {
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool, pooled, stride),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, lp_pool, pooled, stride),
     READER(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool2d),
+    READER(WEFT_GRID_SAMPLE_OPTIONS_INIT, weft_grid_sample_options, grid_sample),
     READER(WEFT_RECORDS_OPTIONS_INIT, weft_records_options, records),
     READER(WEFT_RECURRENT_OPTIONS_INIT, weft_recurrent_options, lstm),
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
@@ -395,11 +398,10 @@ static void nested_options_end_where_their_struct_ends(void **state) {
 }
 
 /* ---- the rows are complete ---- */
-
 static bool has_reader(const char *macro) {
-    for (size_t i = 0; i < READERS; i++)
-        if (strcmp(readers[i].macro, macro) == 0) return true;
-    return false;
+    size_t i = 0;
+    while (i < READERS && strcmp(readers[i].macro, macro) != 0) i++;
+    return i < READERS;
 }
 
 static size_t check_header(const char *header) {
