@@ -1,8 +1,8 @@
 /* The graph API: bytes become calls of public expressions with any arguments, over inputs and each other's results.
  * Each ends in a tensor or in an error with a line; what is small is then planned, up to the code of its kernels,
  * which is not compiled. */
-#include "graph/sizes.h"
 #include "fuzz.h"
+#include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include "support/public_calls.h"
 #include <math.h>

@@ -227,7 +227,8 @@ static const refusal refused[] = {
         "with its aspect ratio a side would be of open size, or too long"},
     {"Resize", "mode=cubic", {{F, "4000", {0}}, NONE, {F, "1", {2}}}, "it is too large"},
     {"AveragePool", "kernel_shape=[2] pads=[1,0]", {{F, "1 1 size", {0}}}, "it needs an image of fixed size"},
-    {"Split", "axis=0", {{F, "size 2", {0}}, {I, "1", {1}}}, "an axis of open size can only be split into equal parts"},
+    {"Split", "axis=0", {{F, "size 2", {0}}, {I, "1", {1}}},
+        "an axis of open size can only be split into equal parts"},
     {"ConstantOfShape", "", {{I, "1", {0}}}, "only if its values are constants"}};
 
 /* All operands are inputs. */

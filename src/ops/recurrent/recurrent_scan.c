@@ -5,9 +5,9 @@
  * `recurrent`. The other sections have what the gradient needs (all c, gates); in inference they have room for one step only.
  * The gradient is a node over this packed result, dy and the gradients of the last states, followed by slices and products over
  * all steps. */
-#include "graph/sizes.h"
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
+#include "graph/sizes.h"
 #include "ops/op_table.h"
 
 int wi_scan_index(const weft_tensor *node, int input) {
@@ -348,7 +348,8 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
     const wi_scan_sections a = wi_scan_sections_of(
         scan->cell, attributes.steps, attributes.units, scan->w->shape.dims[1], scan->wr != NULL, true);
     const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
-    const wi_shape shape = {.rank = 1, .dims = {wi_dim_multiply(graph, scan->x->shape.dims[1], a.h + last_c)}};
+    const wi_shape shape = {
+        .rank = 1, .dims = {wi_dim_multiply(graph, scan->x->shape.dims[1], a.h + last_c)}};
     weft_tensor *y =
         wi_node(graph, op, inputs, count, WEFT_F32, &shape, &(wi_attributes){.recurrent = attributes});
     if (!y) return (weft_recurrent){NULL, NULL, NULL};
