@@ -3,11 +3,9 @@
 #include "cl/matrix_engine.h"
 #include "cl/probe.h"
 #include "graph/dtype.h"
-#include "kernels/candidates.h"
 #include "kernels/contraction_case.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/self_test.h"
-#include "ops/op_table.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -152,62 +150,40 @@ static void fill(wi_matrices *at, wi_numbers kind) {
     }
 }
 
-/* The sum of the squared errors, each relative to the sum of the magnitudes of its products. */
-static double errors_of(const wi_matrices *at) {
+/* The sums of the squared errors of the device, and of a host that adds up in one f32; each error is relative to the sum of the
+ * magnitudes of its products. */
+typedef struct errors {
+    double device, host;
+} errors;
+
+static errors errors_of(const wi_matrices *at) {
     const float *const a = at->numbers, *const b = right_of(at), *const c = result_of(at);
-    double errors = 0.0;
+    errors e = {0};
     for (int i = 0; i < ROWS; i += 4) {
         for (int j = 0; j < COLUMNS; j++) {
             double sum = 0.0, magnitude = 0.0;
+            float running = 0.0f;
             for (int p = 0; p < at->k; p++) {
-                const double product = (double)a[i * at->k + p] * (double)b[p * COLUMNS + j];
-                sum += product;
-                magnitude += fabs(product);
+                const float x = a[i * at->k + p], y = b[p * COLUMNS + j];
+                sum += (double)x * (double)y;
+                magnitude += fabs((double)x * (double)y);
+                running = fmaf(x, y, running);
             }
-            errors += pow(((double)c[i * COLUMNS + j] - sum) / magnitude, 2.0);
+            e.device += pow(((double)c[i * COLUMNS + j] - sum) / magnitude, 2.0);
+            e.host += pow(((double)running - sum) / magnitude, 2.0);
         }
     }
-    return errors;
+    return e;
 }
 
-static weft_status errors_with(double *errors, wi_matrices *at, wi_device *device,
-    const wi_implementation *implementation, const wi_variant *variant) {
-    WI_TRY(multiply(at, device, implementation, variant, WEFT_F32));
-    *errors = errors_of(at);
-    return WEFT_OK;
-}
-
-/* The cheapest kernel that passes its self-test. It would be chosen if there were no engine. NULL: there is none. */
-static const wi_candidate *find_multiply_adds(
-    wi_selection *selection, wi_device *device, const wi_kernel_site *site) {
-    wi_candidate *best;
-    while ((best = wi_cheapest_candidate(selection, &wi_op_matmul, NULL)) != NULL &&
-           wi_is_in_quarantine(device, best->implementation, best->variant, &wi_op_matmul, site))
-        best->verdict = WI_VERDICT_QUARANTINE;
-    return best;
-}
-
-/* *right: are the rounding errors of the implementation at most those of the kernel of multiply-adds? That kernel is chosen for a
- * device with one unit, so that it does not split sums: it does not split them either for large products, which engines are meant
- * for. */
+/* *right: are the rounding errors of the implementation at most those of multiply-adds in f32, one after the other? */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
-    const wi_gemm_shape shape = shape_of(at->k);
-    wi_device_profile profile = device->profile;
-    const wi_kernel_site site = {.device = &profile, .product = &shape};
-    wi_selection candidates;
-    double own = 0.0, others = 0.0;
     *right = false;
-    profile.engines = 0;
-    profile.async_copies = false;
-    profile.units = 1;
-    WI_TRY(wi_find_candidates(&candidates, device, &wi_op_matmul, &site));
-    const wi_candidate *const other = find_multiply_adds(&candidates, device, &site);
-    if (!other) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "no kernel of multiply-adds computes right numbers");
     WI_TRY(upload_all(at, device, WEFT_F32));
-    WI_TRY(errors_with(&own, at, device, implementation, variant));
-    WI_TRY(errors_with(&others, at, device, other->implementation, other->variant));
-    *right = own <= others; /* false if one of them is NaN */
+    WI_TRY(multiply(at, device, implementation, variant, WEFT_F32));
+    const errors e = errors_of(at);
+    *right = e.device <= e.host; /* false if one of them is NaN */
     return WEFT_OK;
 }
 
