@@ -58,7 +58,7 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
 
-/* Adds one tap's products over a block of lines to the sums, a block at a time, so that rounding errors grow little with the image: `tile` rows, and `vectors` of the `wide` vectors of a panel, all
+/* Adds one tap's products over a block of lines to the sums: `tile` rows, and `vectors` of the `wide` vectors of a panel, all
  * constants at the call. Each copy of the template has a function of its own: a function that several callers share with different
  * constants would not be unrolled, and would hold its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
@@ -66,7 +66,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global w
     const int tile, const int vectors, const int wide) {
     float16 acc[WEFT_CONV_WEIGHT_MOST][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
     }
     for (int line = 0; line < lines; ++line) {
         const float *pixel = x + line * x_line;
@@ -82,8 +82,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global w
         }
     }
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] =
-            first ? acc[r][v] : sum[wide * r + v] + acc[r][v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] = acc[r][v];
     }
 }
 

@@ -147,8 +147,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
     }
 }
 
-/* sum[r][v] (+)= rows of the tile * vectors of the panel. `(+)=` means `=` if `first`, otherwise `+=`. Each block of k has a sum that
- * begins as 0, because the rounding errors of a single sum would grow with k. The strides of the tile,
+/* sum[r][v] (+)= rows of the tile * vectors of the panel. `(+)=` means `=` if `first`, otherwise `+=`. The strides of the tile,
  * rows, vectors and `packs` are constants at each call. packs: the panel is not yet filled; the function copies B's block at
  * `source`, whose rows are source_row elements apart, to the panel while it multiplies, which hides the cost of the copy. has_own:
  * the epilogue reads memory, which is prefetched at requests.own. */
@@ -158,8 +157,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(part)(float16 *sum, 
     const bool requests, const int rows, const int vectors) {
     float16 acc[WEFT_GEMM_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        acc[r][0] = 0.0f;
-        if (vectors > 1) acc[r][1] = 0.0f;
+        acc[r][0] = first ? 0.0f : sum[pitch * r];
+        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[pitch * r + 1];
     }
     const int head = has_own ? min(WEFT_GEMM_ROWS, depth) : depth;
     for (int part = 0, end = head; part < depth; part = end, end = depth) {
@@ -203,8 +202,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(part)(float16 *sum, 
         }
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        sum[pitch * r] = first ? acc[r][0] : sum[pitch * r] + acc[r][0];
-        if (vectors > 1) sum[pitch * r + 1] = first ? acc[r][1] : sum[pitch * r + 1] + acc[r][1];
+        sum[pitch * r] = acc[r][0];
+        if (vectors > 1) sum[pitch * r + 1] = acc[r][1];
     }
 }
 

@@ -27,8 +27,6 @@
 
 WEFT_REQUIRE(weft_row_takes_eight_rows, WEFT_ROW_DEPTH == 8);
 
-#define WEFT_ROW_BLOCK (64 * WEFT_ROW_DEPTH)
-
 /* Multiplies a vector of row r, and prefetches the vector at the same position eight rows later. */
 #define WEFT_ROW_STEP(r)                                                                                     \
     total = WEFT_MULTIPLY_ADD((float16)x##r, WEFT_OF_B(WEFT_READ_)(from + r * b_row + j), total);            \
@@ -84,12 +82,10 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WE
     long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span), last = n - 16 - left;
-    /* Partial sums of WEFT_ROW_BLOCK rows, and their totals: the rounding errors of a single sum would grow with k. One more vector for
-     * unaligned reads that end past the last sum. */
-    float16 sums[WEFT_ROW_SPAN / 16 + 1], totals[WEFT_ROW_SPAN / 16 + 1];
+    float16 sums[WEFT_ROW_SPAN / 16 + 1]; /* one more for unaligned reads that end past the last sum */
     a += a_offset + batch * a_batch;
     b += b_offset + batch * b_batch + left;
-    for (int i = 0; i < span / 16; ++i) sums[i] = totals[i] = 0.0f;
+    for (int i = 0; i < span / 16; ++i) sums[i] = 0.0f;
     int p = 0;
     for (; p + WEFT_ROW_DEPTH <= k; p += WEFT_ROW_DEPTH) {
         WEFT_OPERANDS_B *const from = b + p * b_row;
@@ -97,11 +93,6 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WE
         WEFT_NAME(eight)
         (sums, a + p * a_column, a_column, from, more ? from + WEFT_ROW_DEPTH * b_row : from, b_row,
             right - left, last);
-        if ((p + WEFT_ROW_DEPTH) % WEFT_ROW_BLOCK) continue;
-        for (int i = 0; i < span / 16; ++i) {
-            totals[i] += sums[i];
-            sums[i] = 0.0f;
-        }
     }
     for (; p < k; ++p) {
         const float x = WEFT_OF_A(WEFT_GET_)(a, p * a_column);
@@ -109,9 +100,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WE
             sums[at / 16] = WEFT_MULTIPLY_ADD(
                 (float16)x, WEFT_OF_B(WEFT_READ_)(b + p * b_row + min(at, last)), sums[at / 16]);
     }
-    for (int i = 0; i < span / 16; ++i) totals[i] += sums[i];
     for (int at = 0; at < right - left; at += 16) {
-        const float16 total = *(const weft_lanes_f32 *)((const float *)totals + at + max(0, at - last));
+        const float16 total = *(const weft_lanes_f32 *)((const float *)sums + at + max(0, at - last));
         WEFT_STORE(total, batch, 0, left + at, min(16, right - left - at));
     }
     (void)m, (void)a_row, (void)b_column;

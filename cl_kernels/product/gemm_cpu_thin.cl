@@ -113,7 +113,7 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
     WEFT_OPERANDS_B *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     float16 acc[4][6];
-    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = first ? 0.0f : sum[i];
     for (int p = 0; p < whole; p += 16) {
         const float16 v0 = WEFT_OF_B(WEFT_READ_)(b0 + p), v1 = WEFT_OF_B(WEFT_READ_)(b1 + p),
                       v2 = WEFT_OF_B(WEFT_READ_)(b2 + p), v3 = WEFT_OF_B(WEFT_READ_)(b3 + p),
@@ -122,7 +122,7 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
         WEFT_UNROLL for (int r = 0; r < 4; ++r)
             weft_thin_add(acc[r], *(const float16 *)(x + r * WEFT_THIN_PITCH + p), v0, v1, v2, v3, v4, v5);
     }
-    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = first ? acc[i / 6][i % 6] : sum[i] + acc[i / 6][i % 6];
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = acc[i / 6][i % 6];
     if (whole == depth) return;
     WEFT_ROLL for (int c = 0; c < 6; ++c) {
         const float16 v = WEFT_NAME(load)(b[c] + whole, depth - whole);
@@ -137,7 +137,7 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
 static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B *b, long b_row, int depth,
     bool first, weft_thin_prefetch prefetch) {
     float16 acc[4][6];
-    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) acc[i / 6][i % 6] = first ? 0.0f : sum[i];
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF_B(WEFT_READ_)(b), v1 = WEFT_OF_B(WEFT_READ_)(b + 16),
                       v2 = WEFT_OF_B(WEFT_READ_)(b + 32), v3 = WEFT_OF_B(WEFT_READ_)(b + 48),
@@ -147,7 +147,7 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B
         WEFT_UNROLL for (int r = 0; r < 4; ++r)
             weft_thin_add(acc[r], x[r * WEFT_THIN_PITCH + p], v0, v1, v2, v3, v4, v5);
     }
-    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = first ? acc[i / 6][i % 6] : sum[i] + acc[i / 6][i % 6];
+    WEFT_UNROLL for (int i = 0; i < 24; ++i) sum[i] = acc[i / 6][i % 6];
 }
 
 #ifndef WEFT_THIN_ROWS

@@ -21,9 +21,8 @@ const wi_variant wi_gemm_direct_variants[] = {
 
 /* STRIP: the most tiles of a work-item. FEW: with at most this many tiles, the next panel is prefetched while one is multiplied.
  * TOGETHER: floats of B that stay in a core's own cache. SMALL: products with at most this many multiply-adds are too small to
- * wake another core. ITEM: operations that each work-item costs besides its multiply-adds. MOST_STEPS: the largest k. A sum runs over all
- * of k at once, so that its rounding error grows with k; other kernels add up blocks of k. */
-enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18, ITEM = 1 << 16, MOST_STEPS = 1 << 15 };
+ * wake another core. ITEM: operations that each work-item costs besides its multiply-adds. */
+enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 int64_t wi_gemm_direct_columns(const int *p) {
     return 16 * p[VECTORS];
@@ -32,7 +31,7 @@ int64_t wi_gemm_direct_columns(const int *p) {
 bool wi_gemm_direct_accepts(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     const int64_t most = INT32_MAX - 4096;
     if (site->formats[0] != WEFT_F32 && shape->k > site->values[DEPTH]) return false;
-    return wi_gemm_fits_int(shape) && shape->a_column == 1 && shape->k > 0 && shape->k <= MOST_STEPS &&
+    return wi_gemm_fits_int(shape) && shape->a_column == 1 && shape->k > 0 && shape->k <= most / 256 &&
            shape->n <= most / 4 && (double)shape->batch * (double)shape->n <= most;
 }
 
