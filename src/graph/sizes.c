@@ -92,6 +92,7 @@ static wi_term term_of(int64_t times, size_t entry) {
 
 /* The number of the entry of a handle, and times · entry + rest = handle; -1: the number is no handle of the graph. */
 static int entry_of(const weft_graph *graph, int64_t handle, int64_t *times, int64_t *rest) {
+    if (handle > INT64_MAX - MOST_REST) return -1;
     const int64_t whole = (handle + MOST_REST) >> REST_BITS;
     *rest = handle - whole * (INT64_C(1) << REST_BITS);
     for (size_t i = 0; i < graph->sizes.count; i++) {
@@ -102,13 +103,12 @@ static int entry_of(const weft_graph *graph, int64_t handle, int64_t *times, int
     return -1;
 }
 
-static wi_polynomial polynomial_of(const weft_graph *graph, int entry, int64_t times, int64_t rest) {
+static bool polynomial_of(const weft_graph *graph, int entry, int64_t times, int64_t rest, wi_polynomial *p) {
     const wi_size_entry *const found = &graph->sizes.of[entry];
-    wi_polynomial p = {.count = 1, .terms = {term_of(times, (size_t)entry)}};
-    if (found->divisor == 1) p = found->of;
-    for (int i = 0; i < p.count && found->divisor == 1; i++) p.terms[i].times *= times;
-    p.rest = p.rest * (found->divisor == 1 ? times : 1) + rest;
-    return p;
+    const wi_polynomial factor = of_number(times), more = of_number(rest);
+    *p = (wi_polynomial){.count = 1, .terms = {term_of(1, (size_t)entry)}};
+    if (found->divisor == 1) *p = found->of;
+    return wi_polynomial_multiply(p, &factor, p) && wi_polynomial_add(p, &more, 1, p);
 }
 
 bool wi_polynomial_of(const weft_graph *graph, int64_t dim, bool is_dim, wi_polynomial *p) {
@@ -118,8 +118,7 @@ bool wi_polynomial_of(const weft_graph *graph, int64_t dim, bool is_dim, wi_poly
     *p = of_number(n);
     if (wi_is_symbolic(n)) {
         const int entry = entry_of(graph, n, &times, &rest);
-        if (entry < 0) return false;
-        *p = polynomial_of(graph, entry, times, rest);
+        if (entry < 0 || !polynomial_of(graph, entry, times, rest, p)) return false;
     }
     if (dim >= 0) return true;
     const wi_polynomial factor =
