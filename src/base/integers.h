@@ -14,5 +14,14 @@ static inline int64_t wi_min64(int64_t a, int64_t b) {
 static inline int64_t wi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
+/* The greatest common divisor, 0 or more. */
+static inline int64_t wi_gcd64(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
 
 #endif

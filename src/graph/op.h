@@ -94,7 +94,6 @@ typedef struct wi_op {
     /* MAP: the value is a label, which is checked wherever it is computed (plan/emit/label_check.c). Fails with the message about a
      * label that is out of range. NULL: the value is no label. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
-    bool names_size; /* the caller chooses a size of the result, which may be the length (length.h) */
     uint32_t
         dimensions; /* attributes that are sizes, and may have the length: a bit for each word of 8 bytes */
     /* Fails if y, with this shape and these attributes at a plan's length, is not valid over these inputs. NULL: it always is. */

@@ -1,4 +1,5 @@
 /* Polynomials of symbols and floor quotients (contract in polynomials.h). */
+#include "base/integers.h"
 #include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include <string.h>
@@ -133,15 +134,6 @@ static int64_t floor_of(int64_t a, int64_t by) {
     return a / by - (a % by < 0);
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* Is p one floor quotient, plus a number? Then floor(p / by) is the floor quotient of its numerator by a product. */
 static const wi_size_entry *only_quotient(const weft_graph *graph, const wi_polynomial *p) {
     const bool one = p->count == 1 && p->terms[0].times == 1 && p->terms[0].factors[1] == WI_NO_FACTOR;
@@ -162,7 +154,7 @@ bool wi_polynomial_divide(weft_graph *graph, const wi_polynomial *p, int64_t by,
         if (times) whole.terms[whole.count++] = term;
         term.times = left;
         if (left) rest.terms[rest.count++] = term;
-        common = gcd(common, left);
+        common = wi_gcd64(common, left);
     }
     if (rest.count == 0) return *quotient = whole, true;
     for (int i = 0; i < rest.count; i++) rest.terms[i].times /= common;

@@ -1,5 +1,6 @@
 /* The graph's table of sizes, and their handles (contract in sizes.h). */
 #include "graph/sizes.h"
+#include "base/integers.h"
 #include "cl/context.h"
 #include "graph/weft_graph.h"
 #include <stdio.h>
@@ -134,15 +135,7 @@ static bool divide_by_batch(const wi_polynomial *p, wi_polynomial *quotient) {
 
 static int64_t common_factor(const wi_polynomial *p) {
     int64_t common = 0;
-    for (int i = 0; i < p->count; i++) {
-        int64_t a = common, b = p->terms[i].times;
-        while (b != 0) {
-            const int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        common = a < 0 ? -a : a;
-    }
+    for (int i = 0; i < p->count; i++) common = wi_gcd64(common, p->terms[i].times);
     return p->count == 1 && p->terms[0].times < 0 ? -common : common;
 }
 
@@ -186,13 +179,6 @@ int64_t wi_dim_add(weft_graph *graph, int64_t a, int64_t b) {
     return good ? wi_polynomial_dim(graph, &p, true) : INT64_MAX;
 }
 
-int64_t wi_dim_subtract(weft_graph *graph, int64_t a, int64_t b) {
-    wi_polynomial p, q;
-    const bool good = wi_polynomial_of(graph, a, true, &p) && wi_polynomial_of(graph, b, true, &q) &&
-                      wi_polynomial_add(&p, &q, -1, &p);
-    return good ? wi_polynomial_dim(graph, &p, true) : INT64_MAX;
-}
-
 int64_t wi_dim_multiply(weft_graph *graph, int64_t a, int64_t b) {
     wi_polynomial p, q;
     int64_t product;
@@ -222,12 +208,6 @@ int64_t wi_dim_least(const weft_graph *graph, int64_t dim) {
     wi_polynomial p;
     if (!wi_is_symbolic(dim) && dim >= 0) return dim;
     return wi_polynomial_of(graph, dim, true, &p) ? wi_polynomial_least(graph, &p) : wi_magnitude(dim);
-}
-
-int64_t wi_dim_most(const weft_graph *graph, int64_t dim) {
-    wi_polynomial p;
-    if (!wi_is_symbolic(dim) && dim >= 0) return dim;
-    return wi_polynomial_of(graph, dim, true, &p) ? wi_polynomial_most(graph, &p) : INT64_MAX;
 }
 
 int64_t wi_counted(weft_graph *graph, int64_t dim) {

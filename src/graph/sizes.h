@@ -29,16 +29,13 @@ enum { WI_SYMBOL_BATCH, WI_SYMBOL_LENGTH };
 
 /* ---- calculating with sizes; INT64_MAX: the result is none, as it would be too large or have too many terms ---- */
 int64_t wi_dim_add(weft_graph *graph, int64_t a, int64_t b);
-int64_t wi_dim_subtract(weft_graph *graph, int64_t a, int64_t b);
 int64_t wi_dim_multiply(weft_graph *graph, int64_t a, int64_t b);
 /* floor(a / by), for a number `by` of 1 or more. */
 int64_t wi_dim_divide(weft_graph *graph, int64_t a, int64_t by);
 /* Writes the exact quotient. False: b does not divide a whatever the symbols are. */
 bool wi_dim_divides(weft_graph *graph, int64_t a, int64_t b, int64_t *quotient);
-/* The least and the largest value of a size if every symbol is 1 or more, clamped to the range of int64_t; INT64_MIN, INT64_MAX: there is
- * no bound. */
+/* The least value of a size if every symbol is 1 or more; INT64_MIN: there is no bound. */
 int64_t wi_dim_least(const weft_graph *graph, int64_t dim);
-int64_t wi_dim_most(const weft_graph *graph, int64_t dim);
 /* A multiple of the batch, -k, as a handle, to which numbers can be added; other sizes as they are. */
 int64_t wi_counted(weft_graph *graph, int64_t dim);
 /* a + sign · b, in which negative numbers are numbers, and no multiples of the batch: positions along an axis, not sizes of it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 const wi_op wi_op_input = {
-    .name = "input", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes), .names_size = true};
+    .name = "input", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_parameter = {
     .name = "parameter", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_state = {

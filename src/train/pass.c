@@ -128,8 +128,8 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     if (pass->shards && pass->shards->totals_feed.count)
         WI_TRY(wi_feed_bind(&pass->shards->totals_feed, dataset->columns, dataset->count));
     if (pass->feed.waits)
-        WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset has an axis for WEFT_LENGTH, or for a size of "
-                                  "weft_symbol, so it is unknown");
+        WI_FAIL(WEFT_ERROR_SHAPE, "an input has WEFT_LENGTH or a weft_symbol in its shape, and no column "
+                                  "of the dataset has an axis that gives its value");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
     WI_TRY(recode(pass, dataset));
     return wi_feed_check_labels(&pass->feed, pass->dataset);

@@ -66,7 +66,6 @@ static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *in
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .along = (axis_of),                                                                                  \
         .takes_examples = (adds_up),                                                                         \
-        .names_size = (adds_up),                                                                             \
         .remake = (again),                                                                                   \
         .contiguous = 7,                                                                                     \
         .fault = "an index is out of range",                                                                 \

@@ -19,7 +19,6 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .along = wi_index_axis,                                                                              \
-        .names_size = true,                                                                                  \
         .contiguous = 3,                                                                                     \
         .fault = "an index is out of range"};
 EXTREME_OP(scatter_max)

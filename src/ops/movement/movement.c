@@ -193,8 +193,7 @@ static weft_tensor *expand_again(const weft_tensor *y, weft_tensor *const *input
     return weft_expand(inputs[0], shape->rank, shape->dims);
 }
 
-const wi_op wi_op_expand = {
-    .name = "expand", .kind = WI_VIEW, .view = expand_view, .remake = expand_again, .names_size = true};
+const wi_op wi_op_expand = {.name = "expand", .kind = WI_VIEW, .view = expand_view, .remake = expand_again};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("expand", &x, 1);

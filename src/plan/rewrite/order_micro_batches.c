@@ -1,7 +1,7 @@
 /* Micro-batches: a node that is too large for one buffer is computed for one range of examples after another.
  *
  * Before this pass, a dimension that is a multiple of the batch size is the axis of the examples. This pass creates all nodes again
- * with the plan's batch size as a number (graph/length.h). A large node becomes one node for each micro-batch; the shape of such a node has
+ * with the plan's batch size as a number (graph/sizes.h). A large node becomes one node for each micro-batch; the shape of such a node has
  * the number of examples of the micro-batch. Its inputs are the parts of divided inputs, slices of undivided inputs, and whole inputs if
  * these have no examples. A node that sums over all examples becomes the sum of the results of the micro-batches, in their order.
  *
