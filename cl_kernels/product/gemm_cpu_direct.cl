@@ -1,13 +1,13 @@
 /* gemm_cpu_direct.cl: C[b] = A[b] * B[b] for devices of class cpu, where a work-item runs on a core with wide vectors, if the rows
- * of A are contiguous.
+ * or the columns of A are contiguous.
  *
- *     A (m, k) rows contiguous        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
+ *     A (m, k)        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
  * pack: writes B as panels of 64 columns, panel[p * 64 + j]; the last panel has as many vectors as needed, with zeros in columns
  * past the last one.
  *
- * rows: a work-item (no barriers, no local memory) computes a strip of rows in some panels. A is read in place. Tiles of 6 rows and
- * 4 vectors of a panel are multiplied over all of k at once, so that sums stay in registers until they are finished:
+ * rows: a work-item (no barriers, no local memory) computes a strip of rows in some panels. Tiles of 6 rows and 4 vectors of a panel
+ * are multiplied over all of k at once, so that sums stay in registers until they are finished:
  *
  *                     panel, 4 vectors
  *                   +----+----+----+----+
@@ -18,53 +18,90 @@
  *    6 |    A    |  |                   |
  *      +---------+  +----+----+----+----+
  *
+ * Often two threads share a core. Then it issues few instructions in each cycle, and the loop must have few of them besides the
+ * multiply-adds: WEFT_DIRECT_UNROLLED steps of k share their prefetches and the steps of the pointers.
+ *
  * The tail of rows is multiplied in pairs, which have 8 multiply-adds in flight. A single last row is computed twice.
  *
- * Rows that are stored in 16 bits are first converted into private memory, a tile with all of k at a time: each number is used for
- * every column, and is converted only once. The numbers of B are converted when they are packed.
+ * Contiguous rows of A in f32 are read in place. Others are first copied into private memory, WEFT_DIRECT_GROUP tiles at a time. If
+ * the columns of A are contiguous (WEFT_DIRECT_TURNED), element p of row r becomes tile[p * 6 + r]; a step of k of the group reads
+ * whole cache lines of few pages. Rows in 16 bits are converted, to tile[r * PITCH + p]. The numbers of B are converted when they are
+ * packed.
+ *
+ * If k has more than `depth` steps (WEFT_DIRECT_DEEP), panels are cut along k so that a part stays in the L2 cache, and the sums of a
+ * block of tiles and panels wait in private memory for the next part. Each element is one sum in the order of k in any case.
  *
  * Multiplications hide the latency of memory only if cache lines are prefetched early and evenly: a core has at most some 20 of
- * them in flight, and stores wait for lines, too. Each step of k therefore prefetches lines of the next tile of A, of the next
- * results, and of what the epilogue will read.
- *
- * `together` panels, as many as stay in the L2 cache, are multiplied before the next ones. If a strip has few tiles, `together` is
- * one, and each tile prefetches a range of the next panel instead of A, which stays in the cache: otherwise the first tile of each
- * panel would wait for the panel. The macros that the plan defines before each copy (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
- * WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in src/kernels/product/gemm.h. */
+ * them in flight, and stores wait for lines, too. The steps of k therefore prefetch lines of the next tile of A or of the panels that
+ * are multiplied next, of the next results, and of what the epilogue will read. The macros that the plan defines before each copy
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_DIRECT
 #define WEFT_GEMM_CPU_DIRECT
 
 WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 
-#define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
+#define WEFT_DIRECT_ROLL     __attribute__((opencl_unroll_hint(1)))
+#define WEFT_DIRECT_UNROLLED 4
 
-/* Floats from one row of a converted tile to the next; the numbers of one column are then in different sets of the cache. */
-#define WEFT_DIRECT_PITCH (WEFT_DIRECT_DEPTH + 16)
+/* The columns of a panel, and the vectors of sums in a tile. */
+#define WEFT_DIRECT_WIDTH (16 * WEFT_DIRECT_VECTORS)
+#define WEFT_DIRECT_SUMS  (WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS)
 
-/* A stream of prefetches, `step` bytes further at each step of k. A more complex pattern would take registers that the sums
- * need. */
+/* Floats from one row of a copied tile to the next, and from one tile to the next: the numbers of one column are in different sets
+ * of the cache. */
+#define WEFT_DIRECT_PITCH      (WEFT_DIRECT_DEPTH + 16)
+#define WEFT_DIRECT_TILE_PITCH (WEFT_DIRECT_PITCH * WEFT_DIRECT_TILE)
+
+/* A stream of prefetches, `step` bytes further each time. A more complex pattern would take registers that the sums need. */
 typedef struct weft_direct_request {
     size_t at;
     long step;
 } weft_direct_request;
 
-/* The prefetches of multiplication `number` of `count` for a tile of rows that begins at `begin`, with `bytes` in a row and
- * `pitch` bytes from row to row: a range of the tile if the rows are contiguous, otherwise one row; nothing if pitch is 0. */
+/* The prefetches of multiplication `number` of `count` for the rows of a tile that begins at `begin`, with `bytes` bytes in a row and
+ * `pitch` bytes from row to row, in `steps` steps of k: a range of the tile if the rows are contiguous, otherwise one row; nothing if
+ * pitch is 0. */
 static inline weft_direct_request weft_direct_request_of(
-    size_t begin, long bytes, long pitch, int number, int count, int k) {
+    size_t begin, long bytes, long pitch, int number, int count, int steps) {
     const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
     const long share = dense ? (WEFT_DIRECT_TILE * bytes + count - 1) / count : apart ? bytes : 0;
-    const weft_direct_request request = {begin + number * (dense ? share : pitch), (share + k - 1) / k};
+    const weft_direct_request request = {
+        begin + number * (dense ? share : pitch), (share * WEFT_DIRECT_UNROLLED + steps - 1) / steps};
     return request;
 }
 
-/* The prefetches of tile `number` of `count` for the next panel, which has `bytes` bytes: a range of the panel. */
+/* The prefetches of share `number` of `count` of a range of `bytes` bytes, in `steps` steps of k. */
 static inline weft_direct_request weft_direct_share_of(
-    size_t panel, long bytes, int number, int count, int k) {
+    size_t begin, long bytes, int number, int count, int steps) {
     const long share = bytes / count;
-    const weft_direct_request request = {panel + number * share, (share + k - 1) / k};
+    const weft_direct_request request = {
+        begin + number * share, (share * WEFT_DIRECT_UNROLLED + steps - 1) / steps};
     return request;
+}
+
+/* The offset among the panels of what is multiplied after panels up to `past` of the group from .. to - 1, in the part of k that
+ * begins at `first`: the next panels, the next part of k, the same panels with `more` tiles, or the next group. `all`: how many panels
+ * there are. */
+static inline long weft_direct_after(
+    int from, int past, int to, int all, int first, int steps, int k, bool more) {
+    const bool parts = first + steps < k;
+    const int panel = past < to ? past : parts || more ? from : min(to, all - 1);
+    const int step = past < to ? first : parts ? first + steps : 0;
+    return ((long)panel * k + step) * WEFT_DIRECT_WIDTH;
+}
+
+/* Finds image and row of `rows` rows of the product and of the next one; row 0 is row `line` of image `batch`. */
+static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int batch, int line, int width) {
+    for (int r = 0; r <= rows; ++r) {
+        batches[r] = batch;
+        lines[r] = line;
+        if (++line == width) {
+            line = 0;
+            ++batch;
+        }
+    }
 }
 
 /* A case for each width in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. The sums stay in registers. kept:
@@ -79,18 +116,18 @@ static inline weft_direct_request weft_direct_share_of(
 /* Only the first part of a tile prefetches. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
     WEFT_NAME(multiply)                                                                                      \
-    (sums + (row)*WEFT_DIRECT_VECTORS + (vector), tile + (row)*tile_row, tile_row, b + (vector), k, next_a,  \
-        stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows, vectors, wide)
+    (sums + (row)*WEFT_DIRECT_VECTORS + (vector), first > 0, tile + (row)*tile_row, tile_row, b + (vector),  \
+        steps, next, stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows, vectors, wide)
 #define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
 #define WEFT_DIRECT_PART_4(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 4)
 #define WEFT_DIRECT_MULTIPLY_BY(rows, kept, vectors)                                                         \
     {                                                                                                        \
-        float16 sums[WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS];                                                \
+        WEFT_DIRECT_SUMS_OF_TILE                                                                             \
         WEFT_EACH_PART(WEFT_DIRECT_PART_##vectors, rows, vectors)                                            \
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
-            if (r < (kept))                                                                                  \
+            if (r < (kept) && first + steps == k)                                                            \
                 WEFT_UNROLL for (int v = 0; v < vectors; ++v)                                                \
                     WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v], batches[r], lines[r], column + j + 16 * v, \
                         v < vectors - 1 ? 16 : min(16, n - j - 16 * v));                                     \
@@ -122,57 +159,122 @@ static inline weft_direct_request weft_direct_share_of(
 #define WEFT_NAME(suffix) gemm_direct_##suffix
 #include "alone.clh"
 #endif
-
-#if WEFT_OF_A(WEFT_PLAIN_)
-#define WEFT_DIRECT_ROWS __global const float
+#ifndef WEFT_DIRECT_TURNED
+#define WEFT_DIRECT_TURNED 0
+#endif
+#ifndef WEFT_DIRECT_DEEP
+#define WEFT_DIRECT_DEEP 0
+#endif
+#if WEFT_DIRECT_DEEP
+#define WEFT_DIRECT_SUMS_OF_TILE                                                                             \
+    float16 *const sums =                                                                                    \
+        waiting + (((panel - from) * block * WEFT_DIRECT_TILE + row - begin) * WEFT_DIRECT_VECTORS);
 #else
-#define WEFT_DIRECT_ROWS const float
+#define WEFT_DIRECT_SUMS_OF_TILE float16 sums[WEFT_DIRECT_SUMS];
+#endif
 
-/* to[r][0..k) = `rows` rows of A. The function reads at most `elements` elements from `a` on, and writes whole vectors, so that
- * numbers past k may be written. */
-static inline void WEFT_NAME(convert)(
-    float *to, WEFT_OPERANDS_A *a, int rows, int k, long a_row, long elements) {
-    for (int r = 0; r < rows; ++r, to += WEFT_DIRECT_PITCH, a += a_row, elements -= a_row) {
-        const int whole = (int)min((k + 15) / 16L, elements / 16) * 16;
-        __attribute__((opencl_unroll_hint(4))) for (int p = 0; p < whole; p += 16) {
-            *(weft_lanes_f32 *)(to + p) = WEFT_OF_A(WEFT_READ_)(a + p);
+#if !WEFT_DIRECT_TURNED && WEFT_OF_A(WEFT_PLAIN_)
+#define WEFT_DIRECT_COPIES 0
+#define WEFT_DIRECT_ROWS   __global const float
+#else
+#define WEFT_DIRECT_COPIES 1
+#define WEFT_DIRECT_ROWS   const float
+#if WEFT_DIRECT_TURNED
+
+/* Copies columns of A to `tiles` tiles. `beside` elements exist in a row of memory from the first one on. A vector store reaches
+ * into the memory of the next step, which is written later. */
+__attribute__((always_inline)) static inline void WEFT_NAME(copy_columns)(
+    float *to, WEFT_OPERANDS_A *a, const int tiles, int beside, int steps, long a_column) {
+    for (int p = 0; p < steps - 1; ++p, to += WEFT_DIRECT_TILE, a += a_column) {
+        WEFT_UNROLL for (int t = 0; t < tiles; ++t) {
+            weft_lanes_f32 *const tile = (weft_lanes_f32 *)(to + t * WEFT_DIRECT_TILE_PITCH);
+            *tile = WEFT_OF_A(WEFT_READ_)(a + t * WEFT_DIRECT_TILE);
         }
-        if (whole < k) *(weft_lanes_f32 *)(to + whole) = WEFT_OF_A(weft_load_tail_)(a, whole, k - whole);
+    }
+    WEFT_UNROLL for (int t = 0; t < tiles; ++t) {
+        weft_lanes_f32 *const tile = (weft_lanes_f32 *)(to + t * WEFT_DIRECT_TILE_PITCH);
+        const int rows = min(16, beside - t * WEFT_DIRECT_TILE);
+        *tile = WEFT_OF_A(weft_load_tail_)(a, t * WEFT_DIRECT_TILE, rows);
     }
 }
 #endif
 
-/* sums[r][v] = `rows` rows times vectors of a panel, which is `wide` vectors wide. rows, vectors, wide and reads (does the
- * epilogue read memory?) are constants at each call. */
-__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, WEFT_DIRECT_ROWS *tile,
-    long tile_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
-    weft_direct_request stored, weft_direct_request read, const bool reads, const bool requests,
-    const int rows, const int vectors, const int wide) {
+/* Copies `steps` steps of `rows` rows of A into tiles. `below` rows of A exist from the first one on; the rows in 16 bits have
+ * `beyond` elements from the first step on. Whole vectors are written, so that numbers past the last step may be. */
+static inline void WEFT_NAME(copy)(
+    float *to, WEFT_OPERANDS_A *a, int rows, int below, int steps, int beyond, long a_row, long a_column) {
+#if WEFT_DIRECT_TURNED
+    if (rows > (WEFT_DIRECT_GROUP - 1) * WEFT_DIRECT_TILE) {
+        WEFT_NAME(copy_columns)(to, a, WEFT_DIRECT_GROUP, below, steps, a_column);
+    } else {
+        for (int r = 0; r < rows; r += WEFT_DIRECT_TILE)
+            WEFT_NAME(copy_columns)(to + r * WEFT_DIRECT_PITCH, a + r, 1, below - r, steps, a_column);
+    }
+#else
+    for (int r = 0; r < rows; ++r, to += WEFT_DIRECT_PITCH, a += a_row) {
+        const long elements = beyond + max((below - 1 - r) * a_row, 0L);
+        const int whole = (int)min((steps + 15) / 16L, elements / 16) * 16;
+        __attribute__((opencl_unroll_hint(4))) for (int p = 0; p < whole; p += 16) {
+            *(weft_lanes_f32 *)(to + p) = WEFT_OF_A(WEFT_READ_)(a + p);
+        }
+        if (whole < steps)
+            *(weft_lanes_f32 *)(to + whole) = WEFT_OF_A(weft_load_tail_)(a, whole, steps - whole);
+    }
+#endif
+}
+#endif
+
+#if WEFT_DIRECT_COPIES
+
+/* Row r of the copied tiles. */
+static inline const float *WEFT_NAME(copied)(const float *room, int r) {
+    return room + r / WEFT_DIRECT_TILE * WEFT_DIRECT_TILE_PITCH +
+           r % WEFT_DIRECT_TILE * (WEFT_DIRECT_TURNED ? 1 : WEFT_DIRECT_PITCH);
+}
+#endif
+
+/* Adds to acc the products of `steps` steps of k. */
+#define WEFT_DIRECT_STEPS_OF(steps)                                                                          \
+    WEFT_UNROLL for (int p = 0; p < steps; ++p) {                                                            \
+        float16 b[WEFT_DIRECT_VECTORS];                                                                      \
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[p * wide + v];                            \
+        WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
+            const float16 x = tile[r * row + p * step];                                                      \
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]); \
+        }                                                                                                    \
+    }                                                                                                        \
+    tile += steps * step;                                                                                    \
+    panel += steps * wide
+
+/* sums[r][v] = or, if `more`, += `rows` rows times vectors of a panel, which is `wide` vectors wide. rows, vectors and wide are
+ * constants at each call. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, bool more,
+    WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *panel, int k,
+    weft_direct_request next, weft_direct_request stored, weft_direct_request read, const bool reads,
+    const bool requests, const int rows, const int vectors, const int wide) {
+    /* Constants have addresses that need no instructions. */
+    const long row = WEFT_DIRECT_TURNED ? 1 : tile_row, step = WEFT_DIRECT_TURNED ? WEFT_DIRECT_TILE : 1;
     float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] =
+            WEFT_DIRECT_DEEP && more ? sums[r * WEFT_DIRECT_VECTORS + v] : 0.0f;
     }
-    /* The pointers are incremented: with an index there would be more addresses and steps than registers if the epilogue reads
-     * memory. With fewer addresses LLVM loads rows so early that the sums do not stay in registers. */
-    __global const weft_lanes_f32 *const end = panel + (long)wide * k;
-    WEFT_DIRECT_ROLL for (;;) {
+    int left = k;
+    WEFT_DIRECT_ROLL for (; left >= WEFT_DIRECT_UNROLLED; left -= WEFT_DIRECT_UNROLLED) {
         if (requests) {
-            WEFT_PREFETCH(next_a.at, 3);
+            WEFT_PREFETCH(next.at, 3);
+            WEFT_PREFETCH(next.at + 64, 3);
             WEFT_PREFETCH(stored.at, 3);
+            WEFT_PREFETCH(stored.at + 64, 3);
             if (reads) WEFT_PREFETCH(read.at, 3);
         }
-        next_a.at += next_a.step;
+        next.at += next.step;
         stored.at += stored.step;
         if (reads) read.at += read.step;
-        float16 b[WEFT_DIRECT_VECTORS];
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[v];
-        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-            const float16 x = tile[r * tile_row];
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]);
-        }
-        ++tile;
-        panel += wide;
-        if (panel == end) break; /* k is never 0; a check at the end keeps the sums in registers */
+        WEFT_DIRECT_STEPS_OF(WEFT_DIRECT_UNROLLED);
+    }
+    WEFT_DIRECT_ROLL for (; left > 0; --left) {
+        WEFT_DIRECT_STEPS_OF(1);
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
@@ -212,70 +314,83 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, _
 }
 
 /* Work-item (strip, span, batch). For the epilogue, row i is row i % width of batch get_global_id(2) * batch_step + i / width,
- * and columns begin at get_global_id(2) * column_step. */
+ * and columns begin at get_global_id(2) * column_step. Sums of at most `block` tiles by `together` panels wait at once. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, __global const float *panels,
-    long panels_offset, int m, int n, int k, int strip, int span, int together, int width, int batch_step,
-    int column_step, long a_batch, long a_row WEFT_EPILOGUE_PARAMETERS) {
+    long panels_offset, int m, int n, int k, int strip, int span, int block, int together, int abreast,
+    int depth, int width, int batch_step, int column_step, long a_batch, long a_row,
+    long a_column WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_global_id(2), vectors = (n + 15) / 16,
               all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
-    const int column = item * column_step, tiles = (bottom - top + WEFT_DIRECT_TILE - 1) / WEFT_DIRECT_TILE;
+    const int column = item * column_step;
     a += a_offset + item * a_batch;
     panels += panels_offset + (long)item * vectors * 16 * k;
-#if !WEFT_OF_A(WEFT_PLAIN_)
-    float16 room[WEFT_DIRECT_TILE * WEFT_DIRECT_PITCH / 16];
+#if WEFT_DIRECT_COPIES
+    float16 room[WEFT_DIRECT_GROUP * WEFT_DIRECT_TILE_PITCH / 16];
+#endif
+#if WEFT_DIRECT_DEEP
+    float16 waiting[WEFT_DIRECT_WAITING * WEFT_DIRECT_SUMS];
 #endif
     for (int from = left; from < right; from += together) {
         const int to = min(right, from + together);
-        int rows = WEFT_DIRECT_TILE;
-        int batch = item * batch_step + top / width, line = top % width;
-        for (int row = top; row < bottom; row += rows) {
-            rows = bottom - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : min(bottom - row, 2);
-            WEFT_OPERANDS_A *next = a + (row + rows) * a_row;
-#if WEFT_OF_A(WEFT_PLAIN_)
-            WEFT_DIRECT_ROWS *tile = a + row * a_row;
-            const long tile_row = rows > 1 ? a_row : 0;
-#else
-            float *tile = (float *)room;
-            const long tile_row = rows > 1 ? WEFT_DIRECT_PITCH : 0;
-            WEFT_NAME(convert)(tile, a + row * a_row, rows, k, a_row, k + max((m - 1 - row) * a_row, 0L));
+        for (int begin = top; begin < bottom; begin += block * WEFT_DIRECT_TILE) {
+            const int end = min(bottom, begin + block * WEFT_DIRECT_TILE);
+            const int tiles = (end - begin + WEFT_DIRECT_TILE - 1) / WEFT_DIRECT_TILE;
+            for (int first = 0; first < k; first += depth) {
+                const int steps = min(depth, k - first);
+                WEFT_OPERANDS_A *const part = a + begin * a_row + first * a_column;
+#if WEFT_DIRECT_COPIES
+                WEFT_NAME(copy)
+                ((float *)room, part, end - begin, m - begin, steps, k - first, a_row, a_column);
 #endif
-            int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
-            for (int r = 0; r <= rows; ++r) {
-                batches[r] = batch;
-                lines[r] = line;
-                if (r < rows && ++line == width) {
-                    line = 0;
-                    ++batch;
+                for (int near = from; near < to; near += abreast) {
+                    const int past = min(to, near + abreast), count = past - near;
+                    const int near_column = near * WEFT_DIRECT_WIDTH,
+                              columns = min(count * WEFT_DIRECT_WIDTH, n - near_column);
+                    const size_t after = (size_t)(panels + weft_direct_after(from, past, to, all, first,
+                                                               steps, k, end < bottom));
+                    int batch = item * batch_step + begin / width, line = begin % width;
+                    for (int row = begin, rows; row < end; row += rows) {
+                        rows = end - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : min(end - row, 2);
+#if WEFT_DIRECT_COPIES
+                        WEFT_DIRECT_ROWS *tile = WEFT_NAME(copied)((const float *)room, row - begin);
+                        const long tile_row = WEFT_DIRECT_TURNED ? 1 : rows > 1 ? WEFT_DIRECT_PITCH : 0;
+#else
+                        WEFT_DIRECT_ROWS *tile = part + (row - begin) * a_row;
+                        const long tile_row = rows > 1 ? a_row : 0;
+#endif
+                        int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
+                        weft_direct_rows_of(batches, lines, rows, batch, line, width);
+                        batch = batches[rows], line = lines[rows];
+                        for (int panel = near; panel < past; ++panel) {
+                            const int j = panel * WEFT_DIRECT_WIDTH, number = panel - near;
+                            const weft_direct_request
+                                next =
+                                    near == left && !WEFT_DIRECT_COPIES
+                                        ? weft_direct_request_of((size_t)(tile + rows * tile_row),
+                                              sizeof(*a) * steps, sizeof(*a) * a_row, number, count, steps)
+                                        : weft_direct_share_of(after, sizeof(float) * columns * (long)steps,
+                                              (row - begin) / WEFT_DIRECT_TILE * count + number,
+                                              tiles * count, steps),
+                                stored = weft_direct_request_of(
+                                    (size_t)WEFT_EPILOGUE_WRITE(batch, line, column + near_column),
+                                    WEFT_EPILOGUE_WRITE_SIZE * columns, WEFT_EPILOGUE_WRITE_STEP, number,
+                                    count, steps),
+                                read = weft_direct_request_of(
+                                    (size_t)WEFT_EPILOGUE_READ(batch, line, column + near_column),
+                                    WEFT_EPILOGUE_READ_SIZE * columns, WEFT_EPILOGUE_READ_STEP, number, count,
+                                    steps);
+                            const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
+                            __global const weft_lanes_f32 *b =
+                                (__global const weft_lanes_f32 *)(panels + (long)j * k) + (long)first * wide;
+                            if (rows == WEFT_DIRECT_TILE)
+                                WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE, WEFT_DIRECT_TILE)
+                            else
+                                WEFT_DIRECT_MULTIPLY(2, rows)
+                        }
+                    }
                 }
-            }
-            for (int panel = from; panel < to; ++panel) {
-                const int j = panel * (16 * WEFT_DIRECT_VECTORS);
-                const int number = panel - from, count = to - from;
-                const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
-                const long columns =
-                    min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
-                const bool streams = together == 1 && panel + 1 < right;
-                const weft_direct_request
-                    next_a = streams ? weft_direct_share_of(
-                                           (size_t)(panels + (long)(j + 16 * WEFT_DIRECT_VECTORS) * k),
-                                           64 * WEFT_DIRECT_VECTORS * (long)k, (row - top) / WEFT_DIRECT_TILE,
-                                           tiles, k)
-                                     : weft_direct_request_of((size_t)next, sizeof(*a) * k,
-                                           sizeof(*a) * a_row, number, count, k),
-                    stored =
-                        weft_direct_request_of((size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
-                            WEFT_EPILOGUE_WRITE_SIZE * columns, WEFT_EPILOGUE_WRITE_STEP, number, count, k),
-                    read =
-                        weft_direct_request_of((size_t)WEFT_EPILOGUE_READ(batches[rows], lines[rows], ahead),
-                            WEFT_EPILOGUE_READ_SIZE * columns, WEFT_EPILOGUE_READ_STEP, number, count, k);
-                __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
-                const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
-                if (rows == WEFT_DIRECT_TILE)
-                    WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE, WEFT_DIRECT_TILE)
-                else
-                    WEFT_DIRECT_MULTIPLY(2, rows)
             }
         }
     }
@@ -291,11 +406,16 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
 #undef WEFT_EPILOGUE_WRITE_STEP
 #undef WEFT_EPILOGUE_WRITE_SIZE
 #endif
-#undef WEFT_DIRECT_READS
-#undef WEFT_DIRECT_ROWS
 #ifdef WEFT_DIRECT_NO_EPILOGUE_READ
 #undef WEFT_DIRECT_NO_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ_STEP
 #undef WEFT_EPILOGUE_READ_SIZE
 #endif
+#undef WEFT_DIRECT_READS
+#undef WEFT_DIRECT_ROWS
+#undef WEFT_DIRECT_COPIES
+#undef WEFT_DIRECT_STEPS_OF
+#undef WEFT_DIRECT_SUMS_OF_TILE
+#undef WEFT_DIRECT_TURNED
+#undef WEFT_DIRECT_DEEP

@@ -29,7 +29,7 @@ static bool accepts(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_conv conv = wi_conv_of_geometry(w);
     const wi_gemm_shape product = product_of(w);
-    return wi_conv_is_pointwise(&conv) && has_even_pixels(w) && wi_gemm_direct_accepts(site, &product);
+    return wi_conv_is_pointwise(&conv) && has_even_pixels(w) && wi_gemm_direct_accepts(&product);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -43,7 +43,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int64_t columns = wi_gemm_direct_columns(plan->values);
     /* The number of vectors in the last panel: code for last panels of other widths is then not compiled. */
     wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % columns + 1, 16));
-    return wi_gemm_direct_prepare(site->device, &product, w->read[2], w->filters, plan);
+    return wi_gemm_direct_prepare(site, &product, w->read[2], w->filters, plan);
 }
 
 const wi_implementation wi_conv_pointwise_cpu = {.name = "pointwise",

@@ -52,9 +52,9 @@ extern const double wi_gemm_six_margin;
 extern const char *const wi_gemm_direct_parameters[];
 extern const wi_variant wi_gemm_direct_variants[];
 int64_t wi_gemm_direct_columns(const int *values); /* of a panel */
-bool wi_gemm_direct_accepts(const wi_kernel_site *site, const wi_gemm_shape *shape);
+bool wi_gemm_direct_accepts(const wi_gemm_shape *shape);
 double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape);
-weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
+weft_status wi_gemm_direct_prepare(const wi_kernel_site *site, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan);
 
 #endif
