@@ -166,6 +166,7 @@ static double cost(const wi_kernel_site *site) {
 
 const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_direct.cl",
     .parameters = wi_gemm_direct_parameters,

@@ -2,8 +2,8 @@
 /* test slow gpu:optimised */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
-/* test.{cpu_small,cpu_thin,cpu_block,naive}.bf16 format=bf16 WEFT_GEMM={} */
-/* test.{cpu_small,cpu_thin,cpu_block,naive}.f16 format=f16 WEFT_GEMM={} */
+/* test.{cpu_small,cpu_thin,cpu_block,cpu_direct,naive}.bf16 format=bf16 WEFT_GEMM={} */
+/* test.{cpu_small,cpu_thin,cpu_block,cpu_direct,naive}.f16 format=f16 WEFT_GEMM={} */
 /* test.cpu_block WEFT_GEMM=cpu_block slow */
 /* test.six WEFT_GEMM=cpu_amx_parts WEFT_MATRIX_ENGINES=model reduced slow */
 /* test.six.gpu WEFT_GEMM=gpu_mma_parts WEFT_MATRIX_ENGINES=model reduced optimised keep_freed */
