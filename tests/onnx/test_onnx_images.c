@@ -31,6 +31,17 @@ static const row blocks[] = {{"CenterCropPad", "", {{F, "2 3", SIX}, {I, "2", {3
     {"EyeLike", "k=1", {{F, "2 3", SIX}}, 0, {6}, {0, 1, 0, 0, 0, 1}},
     {"Det", "", {{F, "2 2", {2, 3, 4, 5}}}, 1, {1}, {-2}}};
 
+/* Draws with only one possible result. */
+static const row draws[] = {
+    {"RandomUniform", "shape=[2,2] low=3.5 high=3.5", {{0}}, 0, {4}, {3.5, 3.5, 3.5, 3.5}},
+    {"RandomNormal", "shape=[3] mean=-2.5 scale=0.0", {{0}}, 0, {3}, {-2.5, -2.5, -2.5}},
+    {"RandomUniformLike", "low=0.5 high=0.5", {{F, "1 2", {7, 8}}}, 0, {2}, {0.5, 0.5}},
+    {"RandomNormalLike", "mean=4.0 scale=0.0 dtype=6", {{F, "2 1", {7, 8}}}, 0, {2}, {4, 4}},
+    {"Bernoulli", "", {{F, "2 2", {0, 1, 1, 0}}}, 1, {4}, {0, 1, 1, 0}},
+    {"Bernoulli", "dtype=6", {{F, "3", {1, 0, 1}}}, 1, {3}, {1, 0, 1}},
+    {"Multinomial", "sample_size=3", {{F, "2 3", {-1000, 5, -1000, 2, -1000, -1000}}}, 1, {6},
+        {1, 1, 1, 0, 0, 0}}};
+
 static const row samples[] = {
     {"AffineGrid", "", {{F, "1 2 3", {1, 0, 0.5, 0, 2, -1}}, {I, "4", {1, 1, 2, 3}}}, 1, {12},
         {-1 / 6.0, -2, 0.5, -2, 7 / 6.0, -2, -1 / 6.0, 0, 0.5, 0, 7 / 6.0, 0}},
@@ -87,6 +98,10 @@ static const row upsamples[] = {
 static void test_blocks(void **state) {
     (void)state;
     rows_check(blocks, sizeof blocks / sizeof *blocks, 18, 1e-5);
+}
+static void test_draws(void **state) {
+    (void)state;
+    rows_check(draws, sizeof draws / sizeof *draws, 15, 0);
 }
 static void test_samples(void **state) {
     (void)state;
@@ -148,6 +163,8 @@ static const refusal refused[] = {{"Pad", "mode=odd", {{F, "2", {1, 2}}, {I, "2"
     {"DepthToSpace", "", {{F, "1 2 1 1", {1}}}, "it needs a blocksize"},
     {"SpaceToDepth", "blocksize=2", {{F, "1 1 1 2", {1}}}, "its blocks do not divide the image"},
     {"EyeLike", "", {{F, "2", {1}}}, "it needs a matrix"},
+    {"RandomUniform", "shape=[2] low=1.5 high=0.5", {{0}}, "the bounds must be finite and in order"},
+    {"Multinomial", "", {{F, "2", {1}}}, "it needs a matrix and at least one sample"},
     {"Det", "", {{F, "2 3", {1}}}, "it needs square matrices"},
     {"GridSample", "", {{F, "1 1 2 2", {1}}, {F, "1 2 2 3", {1}}}, "its grid or its mode does not match"},
     {"GridSample", "", {{F, "1 1", {1}}, {F, "1 2 2 2", {1}}}, "1 to 3 spatial axes"},
@@ -187,7 +204,8 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_resizes), cmocka_unit_test(test_open_resize), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_samples), cmocka_unit_test(test_resizes), cmocka_unit_test(test_open_resize),
+        cmocka_unit_test(test_refusals)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
