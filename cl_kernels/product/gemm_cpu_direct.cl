@@ -3,11 +3,11 @@
  *
  *     A (m, k)        B (k, n) any strides        C: stored by WEFT_STORE (the epilogue)
  *
- * pack: writes B as panels of 64 columns, panel[p * 64 + j]; the last panel has as many vectors as needed, with zeros in columns
- * past the last one.
+ * pack: writes B as panels of 64 columns, panel[p * width + j]. The width of the last panel is as many vectors as needed, with zeros
+ * in columns past the last one.
  *
  * rows: a work-item (no barriers, no local memory) computes a strip of rows in some panels. Tiles of 6 rows and 4 vectors of a panel
- * are multiplied over all of k at once, so that sums stay in registers until they are finished:
+ * are multiplied over all of k, or over one part of it, while their sums stay in registers:
  *
  *                     panel, 4 vectors
  *                   +----+----+----+----+
@@ -21,11 +21,12 @@
  * Often two threads share a core. Then it issues few instructions in each cycle, and the loop must have few of them besides the
  * multiply-adds: WEFT_DIRECT_UNROLLED steps of k share their prefetches and the steps of the pointers.
  *
- * The tail of rows is multiplied in pairs, which have 8 multiply-adds in flight. A single last row is computed twice.
+ * The tail of rows is multiplied in pairs, which have 8 multiply-adds in flight. A single last row is multiplied together with a
+ * second one, whose sums are dropped.
  *
  * Contiguous rows of A in f32 are read in place. Others are first copied into private memory, WEFT_DIRECT_GROUP tiles at a time. If
- * the columns of A are contiguous (WEFT_DIRECT_TURNED), element p of row r becomes tile[p * 6 + r]; a step of k of the group reads
- * whole cache lines of few pages. Rows in 16 bits are converted, to tile[r * PITCH + p]. The numbers of B are converted when they are
+ * the columns of A are contiguous (WEFT_DIRECT_TURNED), element p of row r becomes tile[p * 6 + r]; each step of k copies 48
+ * contiguous numbers. Rows in 16 bits are converted, to tile[r * PITCH + p]. The numbers of B are converted when they are
  * packed.
  *
  * If k has more than `depth` steps (WEFT_DIRECT_DEEP), panels are cut along k so that a part stays in the L2 cache, and the sums of a
@@ -33,7 +34,8 @@
  *
  * Multiplications hide the latency of memory only if cache lines are prefetched early and evenly: a core has at most some 20 of
  * them in flight, and stores wait for lines, too. The steps of k therefore prefetch lines of the next tile of A or of the panels that
- * are multiplied next, of the next results, and of what the epilogue will read. The macros that the plan defines before each copy
+ * are multiplied next, of the next results, and of what the epilogue will read: all of them if rows follow each other in memory,
+ * otherwise one row for each panel. The macros that the plan defines before each copy
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in
  * src/kernels/product/gemm.h. */
 
@@ -49,8 +51,8 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 #define WEFT_DIRECT_WIDTH (16 * WEFT_DIRECT_VECTORS)
 #define WEFT_DIRECT_SUMS  (WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS)
 
-/* Floats from one row of a copied tile to the next, and from one tile to the next: the numbers of one column are in different sets
- * of the cache. */
+/* Floats from one row of a copied tile to the next, and from one tile to the next. They are no powers of two, so that the rows use
+ * different sets of the cache. */
 #define WEFT_DIRECT_PITCH      (WEFT_DIRECT_DEPTH + 16)
 #define WEFT_DIRECT_TILE_PITCH (WEFT_DIRECT_PITCH * WEFT_DIRECT_TILE)
 
@@ -61,8 +63,8 @@ typedef struct weft_direct_request {
 } weft_direct_request;
 
 /* The prefetches of multiplication `number` of `count` for the rows of a tile that begins at `begin`, with `bytes` bytes in a row and
- * `pitch` bytes from row to row, in `steps` steps of k: a range of the tile if the rows are contiguous, otherwise one row; nothing if
- * pitch is 0. */
+ * `pitch` bytes from row to row, in `steps` steps of k: a range of the tile if the rows are contiguous, otherwise one row, and
+ * always the same line if there is no such row or pitch is 0. */
 static inline weft_direct_request weft_direct_request_of(
     size_t begin, long bytes, long pitch, int number, int count, int steps) {
     const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
@@ -81,9 +83,9 @@ static inline weft_direct_request weft_direct_share_of(
     return request;
 }
 
-/* The offset among the panels of what is multiplied after panels up to `past` of the group from .. to - 1, in the part of k that
- * begins at `first`: the next panels, the next part of k, the same panels with `more` tiles, or the next group. `all`: how many panels
- * there are. */
+/* Where the multiplications after those by the panels up to `past` begin among the panels. A group has the panels from .. to - 1, and the
+ * part of k begins at `first`. Next are the other panels of the group, then the next part of k, the group again for `more` tiles, or
+ * the next group. all: the number of panels. */
 static inline long weft_direct_after(
     int from, int past, int to, int all, int first, int steps, int k, bool more) {
     const bool parts = first + steps < k;
@@ -113,7 +115,7 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
     case 3: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 3) break;                                                    \
     default: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 4)                                                          \
     }
-/* Only the first part of a tile prefetches. */
+/* Only the first block of registers of a tile prefetches. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
     WEFT_NAME(multiply)                                                                                      \
     (sums + (row)*WEFT_DIRECT_VECTORS + (vector), first > 0, tile + (row)*tile_row, tile_row, b + (vector),  \
@@ -138,13 +140,11 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
 
 #ifndef WEFT_DIRECT_LAST
 #define WEFT_DIRECT_LAST (vectors - (all - 1) * WEFT_DIRECT_VECTORS)
-#define WEFT_DIRECT_ANY_WIDTH
 #endif
 #ifndef WEFT_EPILOGUE_WRITE
 #define WEFT_EPILOGUE_WRITE(batch, row, column) panels
 #define WEFT_EPILOGUE_WRITE_STEP                0
 #define WEFT_EPILOGUE_WRITE_SIZE                0
-#define WEFT_DIRECT_NOT_STORED
 #endif
 #ifdef WEFT_EPILOGUE_READ
 #define WEFT_DIRECT_READS true
@@ -153,7 +153,6 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
 #define WEFT_EPILOGUE_READ(batch, row, column) panels
 #define WEFT_EPILOGUE_READ_STEP                0
 #define WEFT_EPILOGUE_READ_SIZE                0
-#define WEFT_DIRECT_NO_EPILOGUE_READ
 #endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) gemm_direct_##suffix
@@ -182,7 +181,7 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
 #if WEFT_DIRECT_TURNED
 
 /* Copies columns of A to `tiles` tiles. `beside` elements exist in a row of memory from the first one on. A vector store reaches
- * into the memory of the next step, which is written later. */
+ * into the memory of the next two steps, which are written later. */
 __attribute__((always_inline)) static inline void WEFT_NAME(copy_columns)(
     float *to, WEFT_OPERANDS_A *a, const int tiles, int beside, int steps, long a_column) {
     for (int p = 0; p < steps - 1; ++p, to += WEFT_DIRECT_TILE, a += a_column) {
@@ -200,7 +199,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(copy_columns)(
 #endif
 
 /* Copies `steps` steps of `rows` rows of A into tiles. `below` rows of A exist from the first one on; the rows in 16 bits have
- * `beyond` elements from the first step on. Whole vectors are written, so that numbers past the last step may be. */
+ * `beyond` elements from the first step on. Whole vectors are written, up to 15 numbers past the last step. */
 static inline void WEFT_NAME(copy)(
     float *to, WEFT_OPERANDS_A *a, int rows, int below, int steps, int beyond, long a_row, long a_column) {
 #if WEFT_DIRECT_TURNED
@@ -222,9 +221,6 @@ static inline void WEFT_NAME(copy)(
     }
 #endif
 }
-#endif
-
-#if WEFT_DIRECT_COPIES
 
 /* Row r of the copied tiles. */
 static inline const float *WEFT_NAME(copied)(const float *room, int r) {
@@ -252,7 +248,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
     WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *panel, int k,
     weft_direct_request next, weft_direct_request stored, weft_direct_request read, const bool reads,
     const bool requests, const int rows, const int vectors, const int wide) {
-    /* Constants have addresses that need no instructions. */
+    /* Constant strides become parts of the addresses of loads. */
     const long row = WEFT_DIRECT_TURNED ? 1 : tile_row, step = WEFT_DIRECT_TURNED ? WEFT_DIRECT_TILE : 1;
     float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
@@ -396,22 +392,13 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
     }
 }
 
-#ifdef WEFT_DIRECT_ANY_WIDTH
-#undef WEFT_DIRECT_ANY_WIDTH
 #undef WEFT_DIRECT_LAST
-#endif
-#ifdef WEFT_DIRECT_NOT_STORED
-#undef WEFT_DIRECT_NOT_STORED
 #undef WEFT_EPILOGUE_WRITE
 #undef WEFT_EPILOGUE_WRITE_STEP
 #undef WEFT_EPILOGUE_WRITE_SIZE
-#endif
-#ifdef WEFT_DIRECT_NO_EPILOGUE_READ
-#undef WEFT_DIRECT_NO_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ_STEP
 #undef WEFT_EPILOGUE_READ_SIZE
-#endif
 #undef WEFT_DIRECT_READS
 #undef WEFT_DIRECT_ROWS
 #undef WEFT_DIRECT_COPIES

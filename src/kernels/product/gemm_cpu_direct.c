@@ -8,8 +8,8 @@
 
 /* A tile is ROWS x VECTORS: its 6 x 4 vectors of sums, 4 vectors of B and the broadcasts of A fill most of the 32 registers of
  * AVX-512. STEPS: steps of k that a work-item packs. DEPTH: the most steps of k that are multiplied at once: a panel's part then
- * takes half of a near cache of 1 MiB, which two threads may share. GROUP: tiles of A that are copied at once. WAITING: the most
- * tiles whose sums wait in private memory for the next part of k; at least STRIP. */
+ * takes half of a near cache of 1 MiB, which two threads may share. GROUP: tiles of A that are copied at once. WAITING: how
+ * often at most the sums of a tile and a panel wait in private memory for the next part of k; at least STRIP. */
 enum { ROWS, VECTORS, STEPS, DEPTH, GROUP, WAITING };
 
 const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
@@ -23,10 +23,10 @@ const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
 const wi_variant wi_gemm_direct_variants[] = {
     {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048, [GROUP] = 8, [WAITING] = 128}}, {0}};
 
-/* STRIP: the most tiles of a work-item. ABREAST: panels with at most this many floats are multiplied by one tile after the other, so
- * that whole rows of C are written at once; of larger ones each stays in the near cache until all tiles are multiplied by it. WHOLE:
- * the least distance of A's columns: a copy reads vectors, up to 15 elements past a column. SMALL: products with at most this many multiply-adds are too small to wake another core.
- * ITEM: operations that each work-item costs besides its multiply-adds. */
+/* STRIP: the most tiles of a work-item. ABREAST: groups of panels with at most this many floats are multiplied by one tile after the
+ * other, so that long rows of C are written at once; each larger panel stays in the near cache until all tiles are multiplied by it.
+ * WHOLE: the least distance of A's columns, because copies read vectors, up to 15 elements past a column. SMALL: products with at most
+ * this many multiply-adds are too small to wake another core. ITEM: operations that each work-item costs besides its multiply-adds. */
 enum { STRIP = 84, ABREAST = 1 << 15, WHOLE = 16, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 #define WASTE   1.12 /* the time of multiplications, as a multiple of the time of their multiply-adds */
@@ -54,12 +54,12 @@ static bool has_few_rows(const wi_gemm_shape *shape, const int *p, int64_t units
 }
 
 /* Are tiles of A copied before they are multiplied? */
-static bool copies_rows(const wi_kernel_site *site, const wi_gemm_shape *shape) {
+static bool copies_tiles(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     return shape->a_column != 1 || site->formats[0] != WEFT_F32;
 }
 
-/* Tiles that are read in place are cheap to read again for the next panels. Copied tiles are multiplied by as many panels as the sums
- * of all may wait for. */
+/* Tiles that are read in place are cheap to read again for the next panels. Copied tiles are multiplied by all panels, if k has
+ * several parts by as many as sums may wait for. */
 static wi_cut cut_of(const wi_kernel_site *site, const wi_gemm_shape *shape, const int *p) {
     const int64_t units = site->device->units;
     const int64_t tiles = wi_divide_up(shape->m, p[ROWS]),
@@ -78,14 +78,11 @@ static wi_cut cut_of(const wi_kernel_site *site, const wi_gemm_shape *shape, con
         cut.strips++;
     cut.strip = wi_divide_up(tiles, cut.strips);
     cut.strips = wi_divide_up(tiles, cut.strip);
-    cut.block = cut.strip;
-    cut.together = 1;
-    if (copies_rows(site, shape)) {
-        cut.block = wi_min64(p[GROUP], cut.strip);
-        cut.together = cut.depth < shape->k ? wi_min64(cut.span, p[WAITING] / p[GROUP]) : cut.span;
-    }
+    const bool copies = copies_tiles(site, shape);
     cut.abreast = wi_max64(1, ABREAST / (wi_gemm_direct_columns(p) * shape->k));
-    if (cut.depth == shape->k) cut.together = wi_max64(cut.together, wi_min64(cut.span, cut.abreast));
+    cut.block = copies ? wi_min64(p[GROUP], cut.strip) : cut.strip;
+    cut.together = !copies ? cut.abreast : cut.depth < shape->k ? p[WAITING] / p[GROUP] : cut.span;
+    cut.together = wi_min64(cut.together, cut.span);
     return cut;
 }
 
@@ -111,9 +108,10 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
               : 2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const int64_t rest = shape->m % p[ROWS];
     const double rows = (double)(shape->m - rest) + 4.0 * (double)wi_divide_up(rest, 2);
-    const double copied = copies_rows(site, shape) ? wi_gemm_bytes(shape, WI_GEMM_A) / sizeof(float) *
-                                                         (double)wi_divide_up(panels, cut.together)
-                                                   : 0.0;
+    const double copied = copies_tiles(site, shape)
+                              ? wi_gemm_bytes(shape, WI_GEMM_A) / sizeof(float) *
+                                    (double)(cut.spans * wi_divide_up(cut.span, cut.together))
+                              : 0.0;
     const double packed = (double)(panels * shape->batch);
     const double items = (double)(cut.strips * cut.spans * shape->batch);
     return pack + 2.0 * vector * COPYING * copied / units +

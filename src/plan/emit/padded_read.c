@@ -114,6 +114,18 @@ static void append_straight(wi_emitter *e, int o, int temp, const char *base, co
         weft_dtype_name(operand->dtype), o, base);
 }
 
+/* Emits the value outside if it is that of all sixteen lanes, which then need no index each. `condition`: as in append_ends. */
+static void append_outside(wi_emitter *e, int o, int temp, const char *condition, const char *outside) {
+    const wi_operand *const operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
+    const bool ends = operand->padding[last].mode == WI_PADDING_CONSTANT;
+    if (!ends && !*condition) return;
+    wi_text_append(&e->text, "if (");
+    if (*condition) wi_text_append(&e->text, "!%s%s", condition, ends ? " || " : "");
+    if (ends) wi_text_append(&e->text, "j + 15 < l%d_%d || j - l%d_%d >= h%d_%d", o, last, o, last, o, last);
+    wi_text_append(&e->text, ")\nt%d = (%s)(%s);\nelse\n", temp, wi_register_type(operand->dtype), outside);
+}
+
 /* Emits joined lanes if sixteen lanes cross an end of a contiguous row. `condition`: the other dimensions have an element; empty:
  * always. */
 static void append_ends(
@@ -156,6 +168,7 @@ int wi_emit_padded_lanes(wi_emitter *e, int o) {
     }
     if (!e->tail && wi_size_is(operand->layout.strides[last], 1)) {
         append_straight(e, o, temp, base, condition);
+        append_outside(e, o, temp, condition, outside);
         append_ends(e, o, temp, base, condition, outside);
     }
     wi_text_append(&e->text,
