@@ -104,8 +104,8 @@ fails "--target" train $file --input "$x=$work/x.npy"
 fails "computes no value 'z'" train $file --input "$x=$work/x.npy" --target "z=$work/zeros.npy" --loss mse
 
 # A network that cannot be built.
-says "operators that are not supported" info /usr/share/libonnx-testdata/data/node/test_bernoulli/model.onnx
-says "cannot load this file" info /usr/share/libonnx-testdata/data/node/test_bernoulli/model.onnx
+says "operators that are not supported" info /usr/share/libonnx-testdata/data/node/test_tfidfvectorizer_tf_only_bigrams_skip0/model.onnx
+says "cannot load this file" info /usr/share/libonnx-testdata/data/node/test_tfidfvectorizer_tf_only_bigrams_skip0/model.onnx
 says "decides a shape" info /usr/share/libonnx-testdata/data/node/test_reshape_reordered_all_dims/model.onnx
 says "(4, 2, 3)" run /usr/share/libonnx-testdata/data/node/test_reshape_reordered_all_dims/model.onnx --random --value shape=4,2,3
 fails "'shape'" run /usr/share/libonnx-testdata/data/node/test_reshape_reordered_all_dims/model.onnx --random
