@@ -62,25 +62,20 @@ typedef struct weft_direct_request {
     long step;
 } weft_direct_request;
 
+/* Prefetches of `bytes` bytes in `steps` steps of k. */
+static inline weft_direct_request weft_direct_spread(size_t begin, long bytes, int steps) {
+    const weft_direct_request request = {begin, (bytes * WEFT_DIRECT_UNROLLED + steps - 1) / steps};
+    return request;
+}
+
 /* The prefetches of multiplication `number` of `count` for the rows of a tile that begins at `begin`, with `bytes` bytes in a row and
- * `pitch` bytes from row to row, in `steps` steps of k: a range of the tile if the rows are contiguous, otherwise one row, and
- * always the same line if there is no such row or pitch is 0. */
+ * `pitch` bytes from row to row: a range of the tile if the rows are contiguous, otherwise one row, and always the same line if there is
+ * no such row or pitch is 0. */
 static inline weft_direct_request weft_direct_request_of(
     size_t begin, long bytes, long pitch, int number, int count, int steps) {
     const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
     const long share = dense ? (WEFT_DIRECT_TILE * bytes + count - 1) / count : apart ? bytes : 0;
-    const weft_direct_request request = {
-        begin + number * (dense ? share : pitch), (share * WEFT_DIRECT_UNROLLED + steps - 1) / steps};
-    return request;
-}
-
-/* The prefetches of share `number` of `count` of a range of `bytes` bytes, in `steps` steps of k. */
-static inline weft_direct_request weft_direct_share_of(
-    size_t begin, long bytes, int number, int count, int steps) {
-    const long share = bytes / count;
-    const weft_direct_request request = {
-        begin + number * share, (share * WEFT_DIRECT_UNROLLED + steps - 1) / steps};
-    return request;
+    return weft_direct_spread(begin + number * (dense ? share : pitch), share, steps);
 }
 
 /* Where the multiplications after those by the panels up to `past` begin among the panels. A group has the panels from .. to - 1, and the
@@ -119,7 +114,7 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
     WEFT_NAME(multiply)                                                                                      \
     (sums + (row)*WEFT_DIRECT_VECTORS + (vector), first > 0, tile + (row)*tile_row, tile_row, b + (vector),  \
-        steps, next, stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows, vectors, wide)
+        steps, next, stored, read, (row) == 0 && (vector) == 0, rows, vectors, wide)
 #define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
@@ -246,8 +241,8 @@ static inline const float *WEFT_NAME(copied)(const float *room, int r) {
  * constants at each call. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, bool more,
     WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *panel, int k,
-    weft_direct_request next, weft_direct_request stored, weft_direct_request read, const bool reads,
-    const bool requests, const int rows, const int vectors, const int wide) {
+    weft_direct_request next, weft_direct_request stored, weft_direct_request read, const bool requests,
+    const int rows, const int vectors, const int wide) {
     /* Constant strides become parts of the addresses of loads. */
     const long row = WEFT_DIRECT_TURNED ? 1 : tile_row, step = WEFT_DIRECT_TURNED ? WEFT_DIRECT_TILE : 1;
     float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
@@ -255,21 +250,21 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] =
             WEFT_DIRECT_DEEP && more ? sums[r * WEFT_DIRECT_VECTORS + v] : 0.0f;
     }
-    int left = k;
-    WEFT_DIRECT_ROLL for (; left >= WEFT_DIRECT_UNROLLED; left -= WEFT_DIRECT_UNROLLED) {
+    int rest = k;
+    WEFT_DIRECT_ROLL for (; rest >= WEFT_DIRECT_UNROLLED; rest -= WEFT_DIRECT_UNROLLED) {
         if (requests) {
             WEFT_PREFETCH(next.at, 3);
             WEFT_PREFETCH(next.at + 64, 3);
             WEFT_PREFETCH(stored.at, 3);
             WEFT_PREFETCH(stored.at + 64, 3);
-            if (reads) WEFT_PREFETCH(read.at, 3);
+            if (WEFT_DIRECT_READS) WEFT_PREFETCH(read.at, 3);
         }
         next.at += next.step;
         stored.at += stored.step;
-        if (reads) read.at += read.step;
+        if (WEFT_DIRECT_READS) read.at += read.step;
         WEFT_DIRECT_STEPS_OF(WEFT_DIRECT_UNROLLED);
     }
-    WEFT_DIRECT_ROLL for (; left > 0; --left) {
+    WEFT_DIRECT_ROLL for (; rest > 0; --rest) {
         WEFT_DIRECT_STEPS_OF(1);
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
@@ -282,7 +277,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, _
     long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_DIRECT_STEPS;
     const long batch = (long)get_global_id(2);
-    const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_DIRECT_VECTORS);
+    const int vectors = (n + 15) / 16, left = panel * WEFT_DIRECT_WIDTH;
     const int wide = min(WEFT_DIRECT_VECTORS, vectors - panel * WEFT_DIRECT_VECTORS) * 16;
     const int steps = min(WEFT_DIRECT_STEPS, k - first);
     b += b_offset + batch * b_batch + left * b_column + first * b_row;
@@ -344,8 +339,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                     const int past = min(to, near + abreast), count = past - near;
                     const int near_column = near * WEFT_DIRECT_WIDTH,
                               columns = min(count * WEFT_DIRECT_WIDTH, n - near_column);
-                    const size_t after = (size_t)(panels + weft_direct_after(from, past, to, all, first,
-                                                               steps, k, end < bottom));
+                    size_t after = (size_t)(panels + weft_direct_after(
+                                                         from, past, to, all, first, steps, k, end < bottom));
+                    const long share = sizeof(float) * columns * (long)steps / (tiles * count);
                     int batch = item * batch_step + begin / width, line = begin % width;
                     for (int row = begin, rows; row < end; row += rows) {
                         rows = end - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : min(end - row, 2);
@@ -359,16 +355,13 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                         int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
                         weft_direct_rows_of(batches, lines, rows, batch, line, width);
                         batch = batches[rows], line = lines[rows];
-                        for (int panel = near; panel < past; ++panel) {
+                        for (int panel = near; panel < past; ++panel, after += share) {
                             const int j = panel * WEFT_DIRECT_WIDTH, number = panel - near;
                             const weft_direct_request
-                                next =
-                                    near == left && !WEFT_DIRECT_COPIES
-                                        ? weft_direct_request_of((size_t)(tile + rows * tile_row),
-                                              sizeof(*a) * steps, sizeof(*a) * a_row, number, count, steps)
-                                        : weft_direct_share_of(after, sizeof(float) * columns * (long)steps,
-                                              (row - begin) / WEFT_DIRECT_TILE * count + number,
-                                              tiles * count, steps),
+                                next = near == left && !WEFT_DIRECT_COPIES
+                                           ? weft_direct_request_of((size_t)(tile + rows * tile_row),
+                                                 sizeof(*a) * steps, sizeof(*a) * a_row, number, count, steps)
+                                           : weft_direct_spread(after, share, steps),
                                 stored = weft_direct_request_of(
                                     (size_t)WEFT_EPILOGUE_WRITE(batch, line, column + near_column),
                                     WEFT_EPILOGUE_WRITE_SIZE * columns, WEFT_EPILOGUE_WRITE_STEP, number,

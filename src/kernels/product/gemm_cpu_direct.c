@@ -8,8 +8,8 @@
 
 /* A tile is ROWS x VECTORS: its 6 x 4 vectors of sums, 4 vectors of B and the broadcasts of A fill most of the 32 registers of
  * AVX-512. STEPS: steps of k that a work-item packs. DEPTH: the most steps of k that are multiplied at once: a panel's part then
- * takes half of a near cache of 1 MiB, which two threads may share. GROUP: tiles of A that are copied at once. WAITING: how
- * often at most the sums of a tile and a panel wait in private memory for the next part of k; at least STRIP. */
+ * takes half of a near cache of 1 MiB, which two threads may share. GROUP: tiles of A that are copied at once. WAITING: the
+ * most tiles of a work-item, and how often the sums of a tile and a panel can wait in private memory for the next part of k. */
 enum { ROWS, VECTORS, STEPS, DEPTH, GROUP, WAITING };
 
 const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
@@ -21,13 +21,13 @@ const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
     NULL};
 
 const wi_variant wi_gemm_direct_variants[] = {
-    {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048, [GROUP] = 8, [WAITING] = 128}}, {0}};
+    {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048, [GROUP] = 8, [WAITING] = 84}}, {0}};
 
-/* STRIP: the most tiles of a work-item. ABREAST: groups of panels with at most this many floats are multiplied by one tile after the
+/* ABREAST: groups of panels with at most this many floats are multiplied by one tile after the
  * other, so that long rows of C are written at once; each larger panel stays in the near cache until all tiles are multiplied by it.
  * WHOLE: the least distance of A's columns, because copies read vectors, up to 15 elements past a column. SMALL: products with at most
  * this many multiply-adds are too small to wake another core. ITEM: operations that each work-item costs besides its multiply-adds. */
-enum { STRIP = 84, ABREAST = 1 << 15, WHOLE = 16, SMALL = 1 << 18, ITEM = 1 << 16 };
+enum { ABREAST = 1 << 15, WHOLE = 16, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 #define WASTE   1.12 /* the time of multiplications, as a multiple of the time of their multiply-adds */
 #define COPYING 0.5  /* cycles for each element of A that is copied */
@@ -72,7 +72,7 @@ static wi_cut cut_of(const wi_kernel_site *site, const wi_gemm_shape *shape, con
     cut.spans = wi_divide_up(panels, cut.span);
     cut.depth = wi_divide_up(shape->k, wi_divide_up(shape->k, p[DEPTH]));
     const int64_t others = cut.spans * shape->batch;
-    cut.strips = wi_divide_up(tiles, STRIP);
+    cut.strips = wi_divide_up(tiles, p[WAITING]);
     while (
         large && cut.strips < tiles && (cut.strips * others < 2 * units || cut.strips * others % units != 0))
         cut.strips++;
