@@ -27,9 +27,13 @@ static bool is_prime(uint32_t n) {
     return n % 2 == 1;
 }
 
-static uint32_t next_prime(uint32_t n) {
-    do n++;
-    while (!is_prime(n));
+/* The next prime, of those that MOST_BELOW allows if `chosen`. */
+static uint32_t next_prime(uint32_t n, bool chosen) {
+    enum { BLOCK = 1 << 11 };
+    do {
+        n++;
+        if (chosen && n % BLOCK < BLOCK - MOST_BELOW) n += BLOCK - MOST_BELOW - n % BLOCK;
+    } while (!is_prime(n));
     return n;
 }
 
@@ -41,9 +45,8 @@ bool wi_is_size_prime(uint32_t p) {
 /* The number of the new entry; -1: there is no memory, or the table is full. */
 static int add_entry(weft_graph *graph, const wi_size_entry *entry) {
     wi_size_table *const sizes = &graph->sizes;
-    uint32_t prime = sizes->count ? sizes->of[sizes->count - 1].prime : 1 << 20;
-    do prime = next_prime(prime);
-    while (sizes->count < MOST_CHOSEN && prime % (1 << 11) < (1 << 11) - MOST_BELOW);
+    const uint32_t last = sizes->count ? sizes->of[sizes->count - 1].prime : 1 << 20;
+    const uint32_t prime = next_prime(last, sizes->count < MOST_CHOSEN);
     if (sizes->count == MOST_ENTRIES || prime > LARGEST_PRIME ||
         wi_grow(graph->context->allocator, (void **)&sizes->of, &sizes->capacity, sizes->count + 1,
             sizeof *sizes->of) != WEFT_OK)
