@@ -101,35 +101,23 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
     }
 }
 
-/* A case for each width in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. The sums stay in registers. kept:
- * the number of rows that are stored. */
-#define WEFT_DIRECT_MULTIPLY(rows, kept)                                                                     \
+/* A case for each width in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. */
+#define WEFT_DIRECT_MULTIPLY(rows)                                                                           \
     switch (wide) {                                                                                          \
-    case 1: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 1) break;                                                    \
-    case 2: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 2) break;                                                    \
-    case 3: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 3) break;                                                    \
-    default: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 4)                                                          \
+    case 1: WEFT_EACH_PART(WEFT_DIRECT_PART_1, rows, 1) break;                                               \
+    case 2: WEFT_EACH_PART(WEFT_DIRECT_PART_2, rows, 2) break;                                               \
+    case 3: WEFT_EACH_PART(WEFT_DIRECT_PART_3, rows, 3) break;                                               \
+    default: WEFT_EACH_PART(WEFT_DIRECT_PART_4, rows, 4)                                                     \
     }
 /* Only the first block of registers of a tile prefetches. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
     WEFT_NAME(multiply)                                                                                      \
     (sums + (row)*WEFT_DIRECT_VECTORS + (vector), first > 0, tile + (row)*tile_row, tile_row, b + (vector),  \
-        steps, next, stored, read, (row) == 0 && (vector) == 0, rows, vectors, wide)
+        steps, next, stored, read, (row) == 0 && (vector) == 0, rows, vectors, wide);
 #define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
 #define WEFT_DIRECT_PART_4(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 4)
-#define WEFT_DIRECT_MULTIPLY_BY(rows, kept, vectors)                                                         \
-    {                                                                                                        \
-        WEFT_DIRECT_SUMS_OF_TILE                                                                             \
-        WEFT_EACH_PART(WEFT_DIRECT_PART_##vectors, rows, vectors)                                            \
-        WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
-            if (r < (kept) && first + steps == k)                                                            \
-                WEFT_UNROLL for (int v = 0; v < vectors; ++v)                                                \
-                    WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v], batches[r], lines[r], column + j + 16 * v, \
-                        v < vectors - 1 ? 16 : min(16, n - j - 16 * v));                                     \
-        }                                                                                                    \
-    }
 
 #endif
 
@@ -373,10 +361,17 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                             const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                             __global const weft_lanes_f32 *b =
                                 (__global const weft_lanes_f32 *)(panels + (long)j * k) + (long)first * wide;
+                            WEFT_DIRECT_SUMS_OF_TILE
                             if (rows == WEFT_DIRECT_TILE)
-                                WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE, WEFT_DIRECT_TILE)
+                                WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE)
                             else
-                                WEFT_DIRECT_MULTIPLY(2, rows)
+                                WEFT_DIRECT_MULTIPLY(2)
+                            if (first + steps < k) continue;
+                            WEFT_DIRECT_ROLL for (int r = 0; r < rows; ++r) {
+                                WEFT_DIRECT_ROLL for (int v = 0; v < wide; ++v)
+                                    WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v], batches[r], lines[r],
+                                        column + j + 16 * v, min(16, n - j - 16 * v));
+                            }
                         }
                     }
                 }

@@ -155,6 +155,9 @@ static bool accepts(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    /* Without narrow panels there is less code to compile. */
+    if (site->product->n % wi_gemm_direct_columns(plan->values) == 0)
+        wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", plan->values[VECTORS]);
     return wi_gemm_direct_prepare(site, site->product, site->product->m, 0, plan);
 }
 
