@@ -22,7 +22,8 @@
  * multiply-adds: WEFT_DIRECT_UNROLLED steps of k share their prefetches and the steps of the pointers.
  *
  * The tail of rows is multiplied in pairs, which have 8 multiply-adds in flight. A single last row is multiplied together with a
- * second one, whose sums are dropped.
+ * second one, whose sums are dropped. Sums are stored by loops that are not unrolled: the epilogue may be long, and is
+ * compiled once.
  *
  * Contiguous rows of A in f32 are read in place. Others are first copied into private memory, WEFT_DIRECT_GROUP tiles at a time. If
  * the columns of A are contiguous (WEFT_DIRECT_TURNED), element p of row r becomes tile[p * 6 + r]; each step of k copies 48
@@ -101,19 +102,11 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
     }
 }
 
-/* A case for each width in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. */
-#define WEFT_DIRECT_MULTIPLY(rows)                                                                           \
-    switch (wide) {                                                                                          \
-    case 1: WEFT_EACH_PART(WEFT_DIRECT_PART_1, rows, 1) break;                                               \
-    case 2: WEFT_EACH_PART(WEFT_DIRECT_PART_2, rows, 2) break;                                               \
-    case 3: WEFT_EACH_PART(WEFT_DIRECT_PART_3, rows, 3) break;                                               \
-    default: WEFT_EACH_PART(WEFT_DIRECT_PART_4, rows, 4)                                                     \
-    }
 /* Only the first block of registers of a tile prefetches. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
-    WEFT_NAME(multiply)                                                                                      \
-    (sums + (row)*WEFT_DIRECT_VECTORS + (vector), first > 0, tile + (row)*tile_row, tile_row, b + (vector),  \
-        steps, next, stored, read, (row) == 0 && (vector) == 0, rows, vectors, wide);
+    WEFT_NAME(multiply_part)                                                                                 \
+    (sums + (row)*WEFT_DIRECT_VECTORS + (vector), more, tile + (row)*tile_row, tile_row, b + (vector), k,    \
+        next, stored, read, (row) == 0 && (vector) == 0, rows, vectors, wide)
 #define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
@@ -156,11 +149,13 @@ static inline void weft_direct_rows_of(int *batches, int *lines, int rows, int b
 #endif
 
 #if !WEFT_DIRECT_TURNED && WEFT_OF_A(WEFT_PLAIN_)
-#define WEFT_DIRECT_COPIES 0
-#define WEFT_DIRECT_ROWS   __global const float
+#define WEFT_DIRECT_COPIES   0
+#define WEFT_DIRECT_ROWS     __global const float
+#define WEFT_DIRECT_NEXT_ROW a_row
 #else
-#define WEFT_DIRECT_COPIES 1
-#define WEFT_DIRECT_ROWS   const float
+#define WEFT_DIRECT_COPIES   1
+#define WEFT_DIRECT_ROWS     const float
+#define WEFT_DIRECT_NEXT_ROW (WEFT_DIRECT_TURNED ? 1 : WEFT_DIRECT_PITCH)
 #if WEFT_DIRECT_TURNED
 
 /* Copies columns of A to `tiles` tiles. `beside` elements exist in a row of memory from the first one on. A vector store reaches
@@ -207,8 +202,7 @@ static inline void WEFT_NAME(copy)(
 
 /* Row r of the copied tiles. */
 static inline const float *WEFT_NAME(copied)(const float *room, int r) {
-    return room + r / WEFT_DIRECT_TILE * WEFT_DIRECT_TILE_PITCH +
-           r % WEFT_DIRECT_TILE * (WEFT_DIRECT_TURNED ? 1 : WEFT_DIRECT_PITCH);
+    return room + r / WEFT_DIRECT_TILE * WEFT_DIRECT_TILE_PITCH + r % WEFT_DIRECT_TILE * WEFT_DIRECT_NEXT_ROW;
 }
 #endif
 
@@ -227,7 +221,7 @@ static inline const float *WEFT_NAME(copied)(const float *room, int r) {
 
 /* sums[r][v] = or, if `more`, += `rows` rows times vectors of a panel, which is `wide` vectors wide. rows, vectors and wide are
  * constants at each call. */
-__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, bool more,
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply_part)(float16 *sums, bool more,
     WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *panel, int k,
     weft_direct_request next, weft_direct_request stored, weft_direct_request read, const bool requests,
     const int rows, const int vectors, const int wide) {
@@ -258,6 +252,27 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
     }
+}
+
+/* A case for each width of a panel in vectors; the compiler removes those that WEFT_DIRECT_LAST excludes. rows is a constant. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply_rows)(float16 *sums, bool more,
+    WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *b, int k, weft_direct_request next,
+    weft_direct_request stored, weft_direct_request read, const int rows, int wide) {
+    switch (wide) {
+    case 1: WEFT_EACH_PART(WEFT_DIRECT_PART_1, rows, 1) break;
+    case 2: WEFT_EACH_PART(WEFT_DIRECT_PART_2, rows, 2) break;
+    case 3: WEFT_EACH_PART(WEFT_DIRECT_PART_3, rows, 3) break;
+    default: WEFT_EACH_PART(WEFT_DIRECT_PART_4, rows, 4)
+    }
+}
+
+/* A tile of all rows, or of one or two. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, bool more,
+    WEFT_DIRECT_ROWS *tile, long tile_row, __global const weft_lanes_f32 *b, int k, weft_direct_request next,
+    weft_direct_request stored, weft_direct_request read, int rows, int wide) {
+    if (rows == WEFT_DIRECT_TILE) WEFT_NAME(multiply_rows)
+    (sums, more, tile, tile_row, b, k, next, stored, read, WEFT_DIRECT_TILE, wide);
+    else WEFT_NAME(multiply_rows)(sums, more, tile, tile_row, b, k, next, stored, read, 2, wide);
 }
 
 /* Work-item (panel, STEPS steps of k, batch). */
@@ -324,8 +339,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                 ((float *)room, part, end - begin, m - begin, steps, k - first, a_row, a_column);
 #endif
                 for (int near = from; near < to; near += abreast) {
-                    const int past = min(to, near + abreast), count = past - near;
-                    const int near_column = near * WEFT_DIRECT_WIDTH,
+                    const int past = min(to, near + abreast), count = past - near,
+                              near_column = near * WEFT_DIRECT_WIDTH,
                               columns = min(count * WEFT_DIRECT_WIDTH, n - near_column);
                     size_t after = (size_t)(panels + weft_direct_after(
                                                          from, past, to, all, first, steps, k, end < bottom));
@@ -335,11 +350,10 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                         rows = end - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : min(end - row, 2);
 #if WEFT_DIRECT_COPIES
                         WEFT_DIRECT_ROWS *tile = WEFT_NAME(copied)((const float *)room, row - begin);
-                        const long tile_row = WEFT_DIRECT_TURNED ? 1 : rows > 1 ? WEFT_DIRECT_PITCH : 0;
 #else
                         WEFT_DIRECT_ROWS *tile = part + (row - begin) * a_row;
-                        const long tile_row = rows > 1 ? a_row : 0;
 #endif
+                        const long tile_row = rows > 1 ? WEFT_DIRECT_NEXT_ROW : 0;
                         int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
                         weft_direct_rows_of(batches, lines, rows, batch, line, width);
                         batch = batches[rows], line = lines[rows];
@@ -362,16 +376,12 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                             __global const weft_lanes_f32 *b =
                                 (__global const weft_lanes_f32 *)(panels + (long)j * k) + (long)first * wide;
                             WEFT_DIRECT_SUMS_OF_TILE
-                            if (rows == WEFT_DIRECT_TILE)
-                                WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE)
-                            else
-                                WEFT_DIRECT_MULTIPLY(2)
-                            if (first + steps < k) continue;
-                            WEFT_DIRECT_ROLL for (int r = 0; r < rows; ++r) {
+                            WEFT_NAME(multiply)
+                            (sums, first > 0, tile, tile_row, b, steps, next, stored, read, rows, wide);
+                            WEFT_DIRECT_ROLL for (int r = 0; r < rows && first + steps == k; ++r)
                                 WEFT_DIRECT_ROLL for (int v = 0; v < wide; ++v)
                                     WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v], batches[r], lines[r],
                                         column + j + 16 * v, min(16, n - j - 16 * v));
-                            }
                         }
                     }
                 }
@@ -389,6 +399,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
 #undef WEFT_EPILOGUE_READ_SIZE
 #undef WEFT_DIRECT_READS
 #undef WEFT_DIRECT_ROWS
+#undef WEFT_DIRECT_NEXT_ROW
 #undef WEFT_DIRECT_COPIES
 #undef WEFT_DIRECT_STEPS_OF
 #undef WEFT_DIRECT_SUMS_OF_TILE
