@@ -179,6 +179,33 @@ static void test_training_and_inference(void **state) {
     weft_context_release(context);
 }
 
+/* Layers that differ in numbers alone, here a constant, a rate and a random stream, have the same kernel. */
+static void test_numbers(void **state) {
+    (void)state;
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""});
+    weft_graph *graph = NULL;
+    assert_weft_ok(weft_graph_create(&graph, context));
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 4, 33);
+    const struct layer {
+        double factor;
+        float rate;
+        int programs;
+    } layers[] = {{3.7, 0.25F, 1}, {-0.1, 0.7F, 0}, {2, 0.7F, 1}}; /* the compiler knows the last factor */
+    forget_compiled();
+    for (size_t i = 0; i < 3; i++) {
+        const int before = programs[0] + programs[1];
+        weft_tensor *const y = weft_dropout(weft_mul(x, weft_number(x, layers[i].factor)), layers[i].rate);
+        weft_plan *plan = NULL;
+        const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 1};
+        assert_weft_ok(weft_plan_create(&plan, &y, 1, &options));
+        assert_int_equal(programs[0] + programs[1] - before, layers[i].programs);
+        weft_plan_release(plan);
+    }
+    weft_graph_release(graph);
+    weft_context_release(context);
+}
+
 /* ---- processes one after another: a context each ---- */
 
 typedef struct purpose {
@@ -261,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_training_and_inference),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_next_process),
         cmocka_unit_test(test_lost_index),
         cmocka_unit_test(test_lost_programs),

@@ -155,30 +155,34 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
 
 /* ---- inline values ---- */
 
+/* Numbers by which the compiler makes code shorter. Others are arguments, so that kernels which differ only in them, such as means
+ * over other numbers of elements, have equal code. Integers are divisors and sizes of indices: compilers divide by known numbers faster. */
+static bool is_literal(const wi_format *format, double number) {
+    const double magnitude = fabs(number);
+    return format->kind != WI_NUMBER_FLOAT || !isfinite(number) || magnitude == 0 || magnitude == 0.5 ||
+           magnitude == 1 || magnitude == 2;
+}
+
 static int emit_constant(wi_emitter *e, const weft_tensor *node) {
-    if (node->attributes->constant.batch_power == 0) {
+    const wi_format *const format = wi_format_of(node->dtype);
+    const int power = node->attributes->constant.batch_power;
+    double number = node->attributes->constant.value;
+    if (power == 0 && is_literal(format, number)) {
         const int temp = wi_emit_begin(e, node->dtype);
         char literal[WI_LITERAL];
-        wi_number_literal(literal, node->dtype, node->attributes->constant.value);
-        wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(node->dtype), literal);
+        wi_number_literal(literal, node->dtype, number);
+        wi_text_append(&e->text, "(%s)(%s);\n", format->registers, literal);
         return temp;
     }
-    int index = 0;
-    for (int i = 0; i < e->kernel->argument_count; i++) {
-        const wi_argument_kind kind = e->kernel->arguments[i].kind;
-        index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE || kind == WI_ARGUMENT_WHOLE;
-    }
-    const wi_format *format = wi_format_of(node->dtype);
-    const double number = node->attributes->constant.value * wi_math_pow((double)e->partition->request->batch,
-                                                                 node->attributes->constant.batch_power);
+    if (power != 0) number *= wi_math_pow((double)e->partition->request->batch, power);
     const bool is_whole = format->kind != WI_NUMBER_FLOAT, is_double = format->size > sizeof(float);
-    wi_emit_argument(e,
+    const int argument = wi_emit_number(e,
         is_whole    ? WI_ARGUMENT_WHOLE
         : is_double ? WI_ARGUMENT_DOUBLE
                     : WI_ARGUMENT_FLOAT,
-        index, 0, is_whole ? fmin(round(number), INT32_MAX) : wi_dtype_nearest(node->dtype, number));
+        is_whole ? fmin(round(number), INT32_MAX) : wi_dtype_nearest(node->dtype, number));
     const int temp = wi_emit_begin(e, node->dtype);
-    wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, index);
+    wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, argument);
     return temp;
 }
 
@@ -203,11 +207,15 @@ static int emit_random(wi_emitter *e, int o, const weft_tensor *node) {
     wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
     const wi_random_attributes *const random = &node->attributes->random;
+    /* The streams of dropouts differ; as arguments, they leave the code of equal layers equal. */
+    const int stream = wi_emit_number(e, WI_ARGUMENT_WHOLE, (int32_t)random->stream),
+              offset = wi_emit_number(e, WI_ARGUMENT_FLOAT, random->offset),
+              scale = wi_emit_number(e, WI_ARGUMENT_FLOAT, random->scale);
     const int temp = wi_emit_begin(e, WEFT_F32);
     wi_text_append(&e->text, "weft_%s(", node->op->name);
     emit_index(e, o, where);
-    wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
-        random->stream, (double)random->offset, (double)random->scale);
+    wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), (uint)c%d, draws, seed0, seed1, c%d, c%d);\n",
+        where, stream, offset, scale);
     return temp;
 }
 

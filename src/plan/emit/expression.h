@@ -8,7 +8,7 @@
  *   w<i>                       numbers of the division of work (WI_WORK_)
  *  x<i> y<i>                 scratch memory and offset of partial result i
  *   cells, cells_offset        cells in which splits are joined
- *   c<i> u<i>                  constants that depend on the batch size; scalars, in the order of their use
+ *   c<i> u<i>                  numbers, such as constants that depend on the batch size; scalars, in the order of their use
  *   draws, seed0, seed1        number of the run, and seed, for random numbers
  *   faults<i> fault<i>         memory and offset of fault slot i
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read (wi_padding)
@@ -61,6 +61,8 @@ void wi_emitter_end(wi_emitter *e);
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
 /* Adds scalar `index` of the graph, and returns its number in this kernel, so that kernels that differ only in scalars have equal code. */
 int wi_emit_scalar(wi_emitter *e, int index);
+/* Adds an argument of the kind, a float, double or whole number, unless one has this value already, and returns its number. */
+int wi_emit_number(wi_emitter *e, wi_argument_kind kind, double number);
 /* Appends the declarations of all arguments, "__global float *b0, const long f0, ...", or only their names. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 

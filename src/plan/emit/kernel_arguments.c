@@ -38,6 +38,18 @@ int wi_emit_scalar(wi_emitter *e, int index) {
     return count;
 }
 
+int wi_emit_number(wi_emitter *e, wi_argument_kind kind, double number) {
+    int count = 0;
+    for (int i = 0; i < e->kernel->argument_count; i++) {
+        const wi_argument *const known = &e->kernel->arguments[i];
+        if (known->kind == kind && known->number == number) return known->a;
+        count += known->kind == WI_ARGUMENT_FLOAT || known->kind == WI_ARGUMENT_DOUBLE ||
+                 known->kind == WI_ARGUMENT_WHOLE;
+    }
+    wi_emit_argument(e, kind, count, 0, number);
+    return count;
+}
+
 static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
     const int a = argument->a, b = argument->b;
     const char *const an_int = names_only ? "" : "const int ",
