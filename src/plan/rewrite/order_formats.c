@@ -1,7 +1,9 @@
 /* Chooses the format in which the values of each node are stored (order.h).
  *
  * In mixed precision, activations and their gradients are stored in 16 bits: values that depend on the batch and come from a
- * contraction. They are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
+ * contraction. A plan whose sizes are all numbers has no axis of the batch (a network of fixed sizes, a sliced batch, micro-batches).
+ * There, values are activations if they come from a contraction, depend on an input of the plan, and only maps are between them and
+ * a contraction or kernel that reads them; gradients of parameters are read by updates, and stay in f32. Activations are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
  * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
  * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
@@ -26,6 +28,8 @@ typedef struct format_search {
     /* By place: only maps are between the node and an exponential or a logarithm, and no kernel reads the value. */
     bool *logits;
     bool *wide; /* by representative: keeps the node's dtype */
+    /* By place: an activation in a plan without an axis of the batch; NULL: shapes have this axis. */
+    bool *fixed;
 } format_search;
 
 static size_t at(const format_search *s, const weft_tensor *node) {
@@ -48,6 +52,14 @@ static bool has_numbers_of_examples(weft_graph *graph, const wi_shape *shape) {
     int power;
     wi_shape_count(graph, shape, &coefficient, &power);
     return power > 0 && coefficient > 1;
+}
+
+static bool has_batch(const wi_node_order *order) {
+    int64_t coefficient;
+    int power = 0;
+    for (size_t i = 0; i < order->count && power == 0; i++)
+        wi_shape_count(order->nodes[i]->graph, &order->nodes[i]->shape, &coefficient, &power);
+    return power > 0 && order->request->micro_batches <= 1;
 }
 
 static bool has_kernels(const wi_op *op) {
@@ -85,7 +97,8 @@ static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
     return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
            (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[at(s, node)] &&
-           !s->precise[at(s, node)] && has_numbers_of_examples(node->graph, &node->shape);
+           !s->precise[at(s, node)] &&
+           (s->fixed ? s->fixed[at(s, node)] : has_numbers_of_examples(node->graph, &node->shape));
 }
 
 static void keep(format_search *s, const weft_tensor *node) {
@@ -115,6 +128,28 @@ static void keep_back(format_search *s, const weft_tensor *node) {
 
 static bool is_map(const weft_tensor *node) {
     return node->op->kind == WI_MAP || node->op->kind == WI_VIEW;
+}
+
+/* Fills `fixed`: first with what depends on an input, then, readers before their inputs, with what leads to a contraction, too. */
+static weft_status find_fixed_activations(format_search *s) {
+    const wi_node_order *const order = s->order;
+    bool *const leads = wi_arena_take(order->request->arena, order->count * sizeof *leads);
+    s->fixed = wi_arena_take(order->request->arena, order->count * sizeof *s->fixed);
+    if (!leads || !s->fixed) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const node = order->nodes[i];
+        s->fixed[i] = node->op == &wi_op_input;
+        for (int k = 0; k < node->input_count; k++)
+            s->fixed[i] = s->fixed[i] || s->fixed[at(s, node->inputs[k])];
+    }
+    for (size_t i = order->count; i-- > 0;) {
+        const weft_tensor *const reader = order->nodes[i];
+        const bool passes = is_map(reader) || reader->op->kind == WI_JOIN || reader->op->kind == WI_TRANSFER;
+        for (int k = 0; k < reader->input_count; k++)
+            if (has_kernels(reader->op) || (passes && leads[i])) leads[at(s, reader->inputs[k])] = true;
+        s->fixed[i] = s->fixed[i] && leads[i];
+    }
+    return WEFT_OK;
 }
 
 /* Walks backwards, so that readers come before their inputs. */
@@ -166,6 +201,7 @@ static weft_status find_formats(format_search *s) {
         trace(s, order->nodes[i]);
         join_memory(s, order->nodes[i]);
     }
+    if (!has_batch(order)) WI_TRY(find_fixed_activations(s));
     keep_what_must_be(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
