@@ -3,7 +3,9 @@
  * In mixed precision, activations and their gradients are stored in 16 bits: values that depend on the batch and come from a
  * contraction. A plan whose sizes are all numbers has no axis of the batch (a network of fixed sizes, a sliced batch, micro-batches).
  * There, values are activations if they come from a contraction, depend on an input of the plan, and only maps are between them and
- * a contraction or kernel that reads them; gradients of parameters are read by updates, and stay in f32. Activations are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
+ * a contraction or kernel that reads them; gradients of parameters are read by updates, and stay in f32.
+ *
+ * Activations are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
  * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
  * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
