@@ -10,9 +10,9 @@ typedef struct wi_child {
     long process; /* 0: none, or it has ended */
 } wi_child;
 
-/* Writes the folder of the file with this code, which is libweft, or a program that is linked with the static library.
- * "": not known. */
-void wi_own_folder(char *folder, size_t capacity);
+/* Finds a file that belongs to Weft, such as a plug-in. It is installed in the folder weft/ beside libweft; in Weft's build folder it is
+ * beside libweft. A program that is linked with the static library looks from its own folder. False: there is none. */
+bool wi_find_beside(char *path, size_t capacity, const char *name);
 /* Starts a program. arguments: beginning with the program's name, and ending with NULL. The program reads these bytes
  * from standard input, which is a file without a name; what it prints is discarded. False: it was not started, and
  * errno says why. On Windows it is never started. */

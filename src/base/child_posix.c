@@ -13,13 +13,26 @@
 
 extern char **environ;
 
-void wi_own_folder(char *folder, size_t capacity) {
+/* The folder of the file with this code: libweft, or a program that is linked with the static library. */
+static void find_folder(char folder[WI_PATH_CAPACITY]) {
     Dl_info info;
     const char *name;
     static const char here;
-    *folder = '\0';
+    snprintf(folder, WI_PATH_CAPACITY, ".");
     if (dladdr((const void *)&here, &info) && info.dli_fname)
-        wi_path_split(info.dli_fname, folder, capacity, &name);
+        wi_path_split(info.dli_fname, folder, WI_PATH_CAPACITY, &name);
+}
+
+bool wi_find_beside(char *path, size_t capacity, const char *name) {
+    static const char *const places[] = {
+        "%s/weft/%s", "%s/%s", "%s/../" WI_LIBRARY_FOLDER "/weft/%s", "%s/../%s"};
+    char folder[WI_PATH_CAPACITY];
+    find_folder(folder);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, capacity, places[i], folder, name);
+        if (wi_file_exists(path)) return true;
+    }
+    return false;
 }
 
 /* The program's signals are as if a shell had started it, whatever the caller blocks or ignores. */

@@ -2,8 +2,10 @@
 #include "base/child.h"
 #include <errno.h>
 
-void wi_own_folder(char *folder, size_t capacity) {
-    if (capacity > 0) *folder = '\0';
+bool wi_find_beside(char *path, size_t capacity, const char *name) {
+    (void)name;
+    if (capacity > 0) *path = '\0';
+    return false;
 }
 
 bool wi_child_start(

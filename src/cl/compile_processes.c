@@ -35,20 +35,17 @@ struct wi_compile_processes {
 };
 
 typedef struct added_kernel {
+    cl_program program;
     const char *name;
     size_t local[3];
 } added_kernel;
 
 struct wi_compile_request {
     wi_device *device;
-    wi_text text;
-    wi_cache_key sources; /* of all programs */
-    cl_program *programs;
-    cl_mem *memories;
+    wi_text text, arguments; /* arguments: of the launch that is being created */
+    wi_cache_key sources;    /* of all programs */
     added_kernel *kernels;
-    wi_compile_argument *arguments; /* of the launch that is being created */
-    size_t program_count, memory_count, kernel_count, argument_count;
-    size_t program_capacity, memory_capacity, kernel_capacity, argument_capacity;
+    size_t kernel_count, kernel_capacity;
 };
 
 /* ---- processes ---- */
@@ -89,24 +86,13 @@ void wi_compile_processes_reap(wi_device *device) {
     }
 }
 
-/* The program is installed in ../libexec/weft beside the library's folder or that of a program with the static library; Debian's folder of
- * libraries is one level lower. In Weft's build folder, the program is beside the library. */
 static bool find_program(char *path, size_t capacity) {
-    static const char *const places[] = {"%s/" WI_COMPILE_PROGRAM, "%s/../libexec/weft/" WI_COMPILE_PROGRAM,
-        "%s/../../libexec/weft/" WI_COMPILE_PROGRAM, "%s/../" WI_COMPILE_PROGRAM};
-    char folder[WI_PATH_CAPACITY];
     const char *const given = wi_environment("WEFT_COMPILE_PROGRAM");
-    if (given) {
+    if (given)
         snprintf(path, capacity, "%s", given);
-        return wi_file_exists(path);
-    }
-    wi_own_folder(folder, sizeof folder);
-    for (size_t i = 0; *folder && i < sizeof places / sizeof *places; i++) {
-        snprintf(path, capacity, places[i], folder);
-        if (wi_file_exists(path)) return true;
-    }
-    snprintf(path, capacity, WI_COMPILE_PROGRAM);
-    return false;
+    else if (!wi_find_beside(path, capacity, WI_COMPILE_PROGRAM))
+        snprintf(path, capacity, "%s", WI_COMPILE_PROGRAM);
+    return wi_file_exists(path);
 }
 
 static void fail(wi_device *device, const char *path, int error) {
@@ -155,13 +141,8 @@ void wi_compile_request_start(wi_compile_request *request) {
 
 /* ---- requests ---- */
 
-static void append(wi_compile_request *request, const void *bytes, size_t length) {
-    wi_text_append_bytes(&request->text, bytes, length);
-}
-
-static void append_record(wi_compile_request *request, wi_compile_kind kind, size_t first, size_t second) {
-    const wi_compile_record record = {.kind = kind, .first = first, .second = second};
-    append(request, &record, sizeof record);
+static void append(wi_text *text, const void *bytes, size_t length) {
+    wi_text_append_bytes(text, bytes, length);
 }
 
 wi_compile_request *wi_compile_request_begin(wi_device *device) {
@@ -173,10 +154,11 @@ wi_compile_request *wi_compile_request_begin(wi_device *device) {
     if (!request) return NULL;
     request->device = device;
     wi_text_init(&request->text, device->host.allocator);
+    wi_text_init(&request->arguments, device->host.allocator);
     head.platform = platform;
     head.device = number;
     memcpy(head.name, device->info.name, sizeof head.name);
-    append(request, &head, sizeof head);
+    append(&request->text, &head, sizeof head);
     return request;
 }
 
@@ -184,103 +166,73 @@ void wi_compile_request_release(wi_compile_request *request) {
     if (!request) return;
     const weft_allocator *const allocator = request->device->host.allocator;
     wi_text_clear(&request->text);
-    wi_release(allocator, request->programs);
-    wi_release(allocator, request->memories);
+    wi_text_clear(&request->arguments);
     wi_release(allocator, request->kernels);
-    wi_release(allocator, request->arguments);
     wi_release(allocator, request);
 }
 
-/* Makes room for one more item, or marks the request as failed. */
-static bool grow(
-    wi_compile_request *request, void **items, size_t *capacity, size_t count, size_t item_size) {
-    if (wi_grow(request->device->host.allocator, items, capacity, count + 1, item_size) != WEFT_OK)
-        request->text.failed = true;
-    return !request->text.failed;
-}
-
-static void add_argument(wi_compile_request *request, const wi_compile_argument *argument) {
-    if (grow(request, (void **)&request->arguments, &request->argument_capacity, request->argument_count,
-            sizeof *request->arguments))
-        request->arguments[request->argument_count++] = *argument;
-}
-
 void wi_compile_request_scalar(wi_compile_request *request, size_t bytes, const void *value) {
-    wi_compile_argument argument = {.memory = -1, .bytes = (uint32_t)bytes};
+    wi_compile_argument argument = {.bytes = bytes};
     if (!request) return;
     if (bytes > sizeof argument.value) {
         request->text.failed = true;
         return;
     }
     memcpy(argument.value, value, bytes);
-    add_argument(request, &argument);
+    append(&request->arguments, &argument, sizeof argument);
 }
 
-/* The number of the memory; -2 if there is none. */
-static int32_t number_of(wi_compile_request *request, cl_mem memory) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < request->memory_count; i++)
-        if (request->memories[i] == memory) return (int32_t)i;
-    if (!memory || clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
-        !grow(request, (void **)&request->memories, &request->memory_capacity, request->memory_count,
-            sizeof(cl_mem)))
-        return -2;
-    append_record(request, WI_COMPILE_MEMORY, bytes, 0);
-    request->memories[request->memory_count] = memory;
-    return (int32_t)request->memory_count++;
-}
-
+/* The address of the object is the buffer's number. */
 void wi_compile_request_memory(wi_compile_request *request, cl_mem memory) {
-    if (request) add_argument(request, &(wi_compile_argument){.memory = number_of(request, memory)});
+    wi_compile_argument argument = {.buffer = (uint64_t)(uintptr_t)memory};
+    size_t bytes = 0;
+    if (!request) return;
+    if (memory && clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) != CL_SUCCESS)
+        request->text.failed = true;
+    argument.bytes = bytes;
+    append(&request->arguments, &argument, sizeof argument);
 }
 
 /* Appends source and options as the driver got them. */
 static bool append_program(wi_compile_request *request, cl_program program) {
-    const wi_device *const device = request->device;
+    const weft_allocator *const allocator = request->device->host.allocator;
+    const cl_device_id id = request->device->id;
     size_t source = 0, options = 0;
-    char *texts = NULL;
     if (clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &source) != CL_SUCCESS ||
-        clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &options) !=
-            CL_SUCCESS ||
-        source <= 1 || !(texts = wi_allocate(device->host.allocator, source + options)))
+        clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &options) != CL_SUCCESS)
         return false;
-    const bool complete = clGetProgramInfo(program, CL_PROGRAM_SOURCE, source, texts, NULL) == CL_SUCCESS &&
-                          clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_OPTIONS, options,
-                              texts + source, NULL) == CL_SUCCESS;
+    char *const texts = wi_allocate(allocator, source + options);
+    const bool complete =
+        texts && clGetProgramInfo(program, CL_PROGRAM_SOURCE, source, texts, NULL) == CL_SUCCESS &&
+        clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_OPTIONS, options, texts + source, NULL) ==
+            CL_SUCCESS;
     if (complete) {
-        append_record(request, WI_COMPILE_SOURCE, source, options);
-        append(request, texts, source + options);
         const wi_cache_key key = wi_text_key(texts, source + options);
+        const wi_compile_record record = {.kind = WI_COMPILE_SOURCE,
+            .program = (uint64_t)(uintptr_t)program,
+            .first = source,
+            .second = options};
+        append(&request->text, &record, sizeof record);
+        append(&request->text, texts, source + options);
         request->sources.high ^= key.high;
         request->sources.low ^= key.low;
     }
-    wi_release(device->host.allocator, texts);
+    wi_release(allocator, texts);
     return complete;
 }
 
-/* The number of the kernel's program; -1: it was not compiled for this plan. */
-static int find_kernel_program(wi_compile_request *request, cl_kernel kernel, bool is_new) {
-    cl_program program = NULL;
-    if (clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL) != CL_SUCCESS) return -1;
-    for (size_t i = 0; i < request->program_count; i++)
-        if (request->programs[i] == program) return (int)i;
-    if (!is_new ||
-        !grow(request, (void **)&request->programs, &request->program_capacity, request->program_count,
-            sizeof(cl_program)) ||
-        !append_program(request, program))
-        return -1;
-    request->programs[request->program_count] = program;
-    return (int)request->program_count++;
-}
-
-static bool is_added(const wi_compile_request *request, const wi_launch *launch) {
+/* Whether the kernel is to be compiled: it is not in the request yet, and its program is, or can be appended. */
+static bool is_wanted(wi_compile_request *request, const added_kernel *kernel, bool is_new) {
+    bool has_program = false;
     for (size_t i = 0; i < request->kernel_count; i++) {
         const added_kernel *const other = &request->kernels[i];
-        if (strcmp(other->name, launch->name) == 0 &&
-            memcmp(other->local, launch->local, sizeof other->local) == 0)
-            return true;
+        if (other->program != kernel->program) continue;
+        has_program = true;
+        if (strcmp(other->name, kernel->name) == 0 &&
+            memcmp(other->local, kernel->local, sizeof other->local) == 0)
+            return false;
     }
-    return false;
+    return has_program || (is_new && append_program(request, kernel->program));
 }
 
 /* One group cannot stand for a large grid, for which PoCL compiles a kernel apart. */
@@ -291,24 +243,30 @@ static bool is_usable(const wi_launch *launch) {
 }
 
 static void add_launch(wi_compile_request *request, const wi_launch *launch, bool is_new) {
-    wi_compile_kernel own = {.dimensions = launch->dimensions};
-    if (!is_usable(launch) || is_added(request, launch)) return;
-    const int program = find_kernel_program(request, launch->kernel, is_new);
-    if (program < 0 || !grow(request, (void **)&request->kernels, &request->kernel_capacity,
-                           request->kernel_count, sizeof *request->kernels))
+    added_kernel kernel = {.name = launch->name};
+    wi_compile_size size = {.dimensions = launch->dimensions};
+    for (int i = 0; i < 3; i++) size.local[i] = kernel.local[i] = launch->local[i];
+    if (!is_usable(launch) || clGetKernelInfo(launch->kernel, CL_KERNEL_PROGRAM, sizeof kernel.program,
+                                  &kernel.program, NULL) != CL_SUCCESS)
         return;
-    added_kernel *const added = &request->kernels[request->kernel_count++];
-    added->name = launch->name;
-    own.program = (uint32_t)program;
-    for (int i = 0; i < 3; i++) own.local[i] = added->local[i] = launch->local[i];
-    append_record(request, WI_COMPILE_KERNEL, strlen(launch->name) + 1, request->argument_count);
-    append(request, launch->name, strlen(launch->name) + 1);
-    append(request, &own, sizeof own);
-    append(request, request->arguments, request->argument_count * sizeof *request->arguments);
+    if (!is_wanted(request, &kernel, is_new) ||
+        wi_grow(request->device->host.allocator, (void **)&request->kernels, &request->kernel_capacity,
+            request->kernel_count + 1, sizeof *request->kernels) != WEFT_OK)
+        return;
+    request->kernels[request->kernel_count++] = kernel;
+    const size_t name = strlen(kernel.name) + 1;
+    const wi_compile_record record = {.kind = WI_COMPILE_KERNEL,
+        .program = (uint64_t)(uintptr_t)kernel.program,
+        .first = name,
+        .second = request->arguments.length / sizeof(wi_compile_argument)};
+    append(&request->text, &record, sizeof record);
+    append(&request->text, kernel.name, name);
+    append(&request->text, &size, sizeof size);
+    append(&request->text, request->arguments.data, request->arguments.length);
 }
 
 void wi_compile_request_launch(wi_compile_request *request, const wi_launch *launch, bool is_new) {
     if (!request) return;
-    add_launch(request, launch, is_new);
-    request->argument_count = 0;
+    if (!request->arguments.failed) add_launch(request, launch, is_new);
+    request->arguments.length = 0;
 }

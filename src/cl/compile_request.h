@@ -1,8 +1,8 @@
 /* What a process that compiles kernels (process/compile_process.c) reads from standard input. Reader and writer are of one build and one
  * machine, so numbers are stored as they are in memory.
  *
- * The request begins with a wi_compile_head. Records follow, each a wi_compile_record with what its kind says. Programs and memories are
- * numbered from 0 in their order, and precede the kernels that use them. */
+ * The request begins with a wi_compile_head. Records follow, each a wi_compile_record with what its kind says. Programs and buffers have
+ * numbers that differ from one another and from 0; programs precede their kernels. */
 #ifndef WI_COMPILE_REQUEST_H
 #define WI_COMPILE_REQUEST_H
 
@@ -20,22 +20,20 @@ typedef struct wi_compile_head {
 
 typedef enum wi_compile_kind {
     WI_COMPILE_SOURCE = 1, /* a program: `first` bytes of source, `second` bytes of options */
-    WI_COMPILE_MEMORY,     /* a buffer of `first` bytes */
-    WI_COMPILE_KERNEL      /* `first` bytes of the kernel's name, a wi_compile_kernel, `second` arguments */
+    WI_COMPILE_KERNEL /* `first` bytes of the kernel's name, a wi_compile_size, `second` wi_compile_argument */
 } wi_compile_kind;
 
 typedef struct wi_compile_record {
-    uint64_t kind, first, second;
+    uint64_t kind, program, first, second;
 } wi_compile_record;
 
-typedef struct wi_compile_kernel {
-    uint32_t program, dimensions;
-    uint64_t local[3];
-} wi_compile_kernel;
+typedef struct wi_compile_size {
+    uint64_t dimensions, local[3];
+} wi_compile_size;
 
 typedef struct wi_compile_argument {
-    int32_t memory; /* number of the buffer; -1: a scalar; -2: no buffer */
-    uint32_t bytes; /* of a scalar */
+    uint64_t buffer; /* 0: a scalar, or NULL if it has no bytes */
+    uint64_t bytes;
     unsigned char value[WI_COMPILE_MOST_BYTES];
 } wi_compile_argument;
 

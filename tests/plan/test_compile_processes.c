@@ -191,12 +191,11 @@ static void the_variable_has_priority(void **state) {
 
 /* The result of weft-compile for a request that libweft does not write. */
 static int result_for(const void *request, size_t bytes) {
-    char folder[MOST_PATH], path[MOST_PATH + 64];
+    char path[MOST_PATH];
     wi_child child;
     int status = 0;
     static const char *const arguments[] = {WI_COMPILE_PROGRAM, "0", "1", NULL};
-    wi_own_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/../%s", folder, WI_COMPILE_PROGRAM);
+    assert_true(wi_find_beside(path, sizeof path, WI_COMPILE_PROGRAM));
     assert_true(wi_child_start(&child, path, arguments, request, bytes));
     assert_int_equal(waitpid((pid_t)child.process, &status, 0), child.process);
     assert_true(WIFEXITED(status));
@@ -219,12 +218,12 @@ static void a_damaged_request_is_refused(void **state) {
     memcpy(head.name, device->name, sizeof head.name);
     assert_int_equal(result_for("", 0), 1);
     assert_int_equal(result_for("text", 4), 1);
-    assert_int_equal(result_of(&head, WI_COMPILE_MEMORY, 16), 0); /* nothing is to be compiled */
+    assert_int_equal(result_for(&head, sizeof head), 0); /* nothing is to be compiled */
     assert_int_equal(result_of(&head, WI_COMPILE_SOURCE, 1 << 20), 1);
     assert_int_equal(result_of(&head, WI_COMPILE_KERNEL, 0), 1);
     assert_int_equal(result_of(&head, 99, 0), 1);
     head.name[0] ^= 1;
-    assert_int_equal(result_of(&head, WI_COMPILE_MEMORY, 16), 1);
+    assert_int_equal(result_for(&head, sizeof head), 1);
 }
 
 int main(void) {

@@ -26,15 +26,22 @@ enum {
     KERNEL_SECONDS = 60 /* after which a kernel is taken to hang */
 };
 
+typedef struct program {
+    uint64_t number;
+    cl_program built;
+} program;
+
 typedef struct memory {
+    uint64_t number;
     size_t bytes;
-    void *pages; /* NULL: not used yet */
+    void *pages; /* NULL: there are none yet */
     cl_mem buffer;
 } memory;
 
 typedef struct kernel {
     const char *name;
-    wi_compile_kernel own;
+    cl_program program;
+    wi_compile_size size;
     const char *arguments; /* not aligned */
     size_t argument_count;
 } kernel;
@@ -44,7 +51,7 @@ typedef struct request {
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
-    cl_program *programs;
+    program *programs;
     memory *memories;
     kernel *kernels;
     size_t program_count, memory_count, kernel_count;
@@ -75,8 +82,8 @@ static bool map_input(request *r) {
     if (text == MAP_FAILED) return false;
     r->at = text;
     r->end = text + bytes;
-    /* No kind of record is shorter than its head. */
-    const size_t most = bytes / sizeof(wi_compile_record) + 1;
+    /* No record or argument is shorter. */
+    const size_t most = bytes / sizeof(wi_compile_argument) + 1;
     r->programs = calloc(most, sizeof *r->programs);
     r->memories = calloc(most, sizeof *r->memories);
     r->kernels = calloc(most, sizeof *r->kernels);
@@ -109,25 +116,29 @@ static bool open_device(request *r) {
     return r->queue != NULL;
 }
 
+static bool is_text(const char *text, uint64_t bytes) {
+    return text && bytes > 0 && text[bytes - 1] == '\0';
+}
+
 static bool read_program(request *r, const wi_compile_record *record) {
     const char *const source = take(r, record->first), *const options = take(r, record->second);
-    if (!source || !options || record->first == 0 || source[record->first - 1] != '\0' ||
-        record->second == 0 || options[record->second - 1] != '\0')
-        return false;
-    const cl_program program = clCreateProgramWithSource(r->context, 1, (const char **)&source, NULL, NULL);
-    r->programs[r->program_count++] = program;
-    return program && clBuildProgram(program, 1, &r->device, options, NULL, NULL) == CL_SUCCESS;
+    if (!is_text(source, record->first) || !is_text(options, record->second)) return false;
+    program *const own = &r->programs[r->program_count++];
+    own->number = record->program;
+    own->built = clCreateProgramWithSource(r->context, 1, (const char **)&source, NULL, NULL);
+    return own->built && clBuildProgram(own->built, 1, &r->device, options, NULL, NULL) == CL_SUCCESS;
 }
 
 static bool read_kernel(request *r, const wi_compile_record *record) {
     kernel *const own = &r->kernels[r->kernel_count++];
     own->name = take(r, record->first);
     own->argument_count = (size_t)record->second;
-    if (!own->name || record->first == 0 || own->name[record->first - 1] != '\0') return false;
-    if (!read_into(r, &own->own, sizeof own->own) || own->own.program >= r->program_count) return false;
-    own->arguments = record->second <= (uint64_t)(r->end - r->at)
-                         ? take(r, record->second * sizeof(wi_compile_argument))
-                         : NULL;
+    for (size_t i = 0; i < r->program_count; i++)
+        if (r->programs[i].number == record->program) own->program = r->programs[i].built;
+    if (!is_text(own->name, record->first) || !own->program || !read_into(r, &own->size, sizeof own->size))
+        return false;
+    if (record->second > (uint64_t)(r->end - r->at)) return false;
+    own->arguments = take(r, record->second * sizeof(wi_compile_argument));
     return own->arguments != NULL;
 }
 
@@ -135,17 +146,25 @@ static bool read_records(request *r) {
     wi_compile_record record;
     while (r->at < r->end) {
         if (!read_into(r, &record, sizeof record)) return false;
-        if (record.kind == WI_COMPILE_MEMORY)
-            r->memories[r->memory_count++].bytes = (size_t)record.first;
-        else if (record.kind == WI_COMPILE_SOURCE
-                     ? !read_program(r, &record)
-                     : record.kind != WI_COMPILE_KERNEL || !read_kernel(r, &record))
-            return false;
+        const bool read = record.kind == WI_COMPILE_SOURCE   ? read_program(r, &record)
+                          : record.kind == WI_COMPILE_KERNEL ? read_kernel(r, &record)
+                                                             : false;
+        if (!read) return false;
     }
     return true;
 }
 
 /* ---- launching ---- */
+
+static memory *find_memory(request *r, const wi_compile_argument *argument) {
+    memory *const next = &r->memories[r->memory_count];
+    for (memory *own = r->memories; own < next; own++)
+        if (own->number == argument->buffer) return own;
+    r->memory_count++;
+    next->number = argument->buffer;
+    next->bytes = (size_t)argument->bytes;
+    return next;
+}
 
 /* Gives the memory pages of zeros, instead of those that other kernels have written to. */
 static bool clear_memory(request *r, memory *own) {
@@ -163,22 +182,23 @@ static bool clear_memory(request *r, memory *own) {
 }
 
 static bool set_argument(request *r, cl_kernel made, cl_uint index, const wi_compile_argument *argument) {
-    if (argument->memory == -1)
+    if (argument->buffer == 0 && argument->bytes == 0)
+        return clSetKernelArg(made, index, sizeof(cl_mem), NULL) == CL_SUCCESS;
+    if (argument->buffer == 0)
         return argument->bytes <= sizeof argument->value &&
-               clSetKernelArg(made, index, argument->bytes, argument->value) == CL_SUCCESS;
-    if (argument->memory < 0) return clSetKernelArg(made, index, sizeof(cl_mem), NULL) == CL_SUCCESS;
-    if ((size_t)argument->memory >= r->memory_count) return false;
-    memory *const own = &r->memories[argument->memory];
+               clSetKernelArg(made, index, (size_t)argument->bytes, argument->value) == CL_SUCCESS;
+    memory *const own = find_memory(r, argument);
     return clear_memory(r, own) &&
            clSetKernelArg(made, index, sizeof own->buffer, &own->buffer) == CL_SUCCESS;
 }
 
 static bool launch(request *r, const kernel *own) {
     size_t local[3];
-    const cl_kernel made = clCreateKernel(r->programs[own->own.program], own->name, NULL);
-    bool complete = made != NULL && own->own.dimensions >= 1 && own->own.dimensions <= 3;
+    const cl_uint dimensions = own->size.dimensions <= 3 ? (cl_uint)own->size.dimensions : 0;
+    const cl_kernel made = clCreateKernel(own->program, own->name, NULL);
+    bool complete = made != NULL && dimensions > 0;
     r->too_large = false;
-    for (int i = 0; i < 3; i++) local[i] = (size_t)own->own.local[i];
+    for (int i = 0; i < 3; i++) local[i] = (size_t)own->size.local[i];
     for (size_t i = 0; complete && i < own->argument_count; i++) {
         wi_compile_argument argument;
         memcpy(&argument, own->arguments + i * sizeof argument, sizeof argument);
@@ -187,7 +207,7 @@ static bool launch(request *r, const kernel *own) {
     alarm(KERNEL_SECONDS);
     complete = complete &&
                clEnqueueNDRangeKernel(
-                   r->queue, made, own->own.dimensions, NULL, local, local, 0, NULL, NULL) == CL_SUCCESS &&
+                   r->queue, made, own->size.dimensions, NULL, local, local, 0, NULL, NULL) == CL_SUCCESS &&
                clFinish(r->queue) == CL_SUCCESS;
     if (made) clReleaseKernel(made);
     return complete || r->too_large;
