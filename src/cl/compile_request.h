@@ -1,4 +1,4 @@
-/* What a process that compiles kernels (process/compile_process.c) reads from standard input. Reader and writer are of one build and one
+/* What a process that compiles kernels (process/compile_process_posix.c) reads from standard input. Reader and writer are of one build and one
  * machine, so numbers are stored as they are in memory.
  *
  * The request begins with a wi_compile_head. Records follow, each a wi_compile_record with what its kind says. Programs and buffers have

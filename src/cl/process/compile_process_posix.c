@@ -205,10 +205,10 @@ static bool launch(request *r, const kernel *own) {
         complete = set_argument(r, made, (cl_uint)i, &argument);
     }
     alarm(KERNEL_SECONDS);
-    complete = complete &&
-               clEnqueueNDRangeKernel(
-                   r->queue, made, own->size.dimensions, NULL, local, local, 0, NULL, NULL) == CL_SUCCESS &&
-               clFinish(r->queue) == CL_SUCCESS;
+    complete =
+        complete &&
+        clEnqueueNDRangeKernel(r->queue, made, dimensions, NULL, local, local, 0, NULL, NULL) == CL_SUCCESS &&
+        clFinish(r->queue) == CL_SUCCESS;
     if (made) clReleaseKernel(made);
     return complete || r->too_large;
 }
