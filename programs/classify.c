@@ -199,8 +199,7 @@ static weft_status classify_folder(request *r, weft_context *context, weft_tenso
 }
 
 static weft_status classify(request *r) {
-    const weft_context_options opened = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .progress = show_compiling};
+    const weft_context_options opened = {PROGRAM_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text};
     const bool is_folder = console_is_folder(r->image);
     weft_context *context = NULL;
     weft_tensor *logits = NULL;

@@ -237,8 +237,8 @@ static void show_result(const run *r, double accuracy) {
 }
 
 static weft_status train(run *r, const command_line *line) {
-    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text,
-        .seed = option_count_of(&options[SEED]), .progress = show_compiling};
+    const weft_context_options opened = {PROGRAM_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text,
+        .seed = option_count_of(&options[SEED])};
     const char *const folder = options[DATA].text;
     double accuracy = 0;
     weft_status status = weft_context_create(&r->context, &opened);

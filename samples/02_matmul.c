@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     const float a[2 * 3] = {1, 2, 3, 4, 5, 6};
     const float b[3 * 2] = {7, 8, 9, 10, 11, 12};
     float c[2 * 2];
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
     weft_status status;

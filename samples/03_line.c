@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
         .purpose = "Fits a line to points that lie near 3x - 2, with a trainer.",
         .trains = true};
     float xs[POINTS], ys[POINTS], w = 0, b = 0;
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
     weft_dataset *points = NULL;
     weft_trainer *trainer = NULL;

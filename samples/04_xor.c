@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     float answers[4], loss_now = 0;
     int32_t step = 0;
     weft_checkpoint_extra extra = {.name = "step", .dtype = WEFT_I32, .data = &step};
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
     weft_events *events = NULL;

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IONBF, 0);
     const size_t seed = option_count_of(&options[SEED]), epochs = option_count_of(&options[EPOCHS]);
     const weft_context_options device = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = seed, .progress = show_compiling};
+        PROGRAM_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = seed};
     if ((status = weft_context_create(&context, &device))) goto done;
     if ((status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train"))) goto done;
     if ((status = weft_dataset_open_idx(&test, context, options[DATA].text, "t10k"))) goto done;

@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     const weft_csv_column columns[] = {{.name = "x", .fields = measures},
         {.name = "label", .kind = WEFT_CSV_CATEGORY, .fields = (const char *const[]){"kind", NULL}}};
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = columns, .column_count = 2};
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = weft_dataset_open_csv(&table, context, line.operand, &csv))) goto done;
     if ((status = weft_dataset_split(&validation, &training, table, weft_dataset_size(table) / 5, 1)))

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     const bool words = strcmp(options[LEVEL].text, "word") == 0;
     const weft_vocabulary_options tokens = {WEFT_VOCABULARY_OPTIONS_INIT, .minimum_count = words ? 2 : 1,
         .level = words ? WEFT_TEXT_WORDS : WEFT_TEXT_CHARACTERS};
-    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .seed = seed, .progress = show_compiling};
+    const weft_context_options opened = {PROGRAM_CONTEXT_OPTIONS_INIT, .seed = seed};
     if ((status = weft_context_create(&context, &opened))) goto done;
     if ((status = weft_vocabulary_from_file(&vocabulary, context, path, &tokens))) goto done;
     if ((status = read_text(&training, &validation, &streams, STEPS, path, vocabulary, context))) goto done;

@@ -43,7 +43,7 @@ static weft_status read_prompt(
 }
 
 int main(int argc, char **argv) {
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
     weft_vocabulary *vocabulary = NULL;
     weft_status status;

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const weft_series_options series = {WEFT_SERIES_OPTIONS_INIT, .window = WINDOW, .validation = 1.0 / 6};
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = weft_dataset_open_series(&training, &validation, &scale, context, line.operand, &series)))
         goto done;

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
         options, OPTIONS, .trains = true};
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const path = options[MODEL].text ? options[MODEL].text : options[SAVE].text;
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train"))) goto done;
     if ((status = weft_dataset_open_idx(&test, context, options[DATA].text, "t10k"))) goto done;

@@ -11,6 +11,9 @@
 
 /* For weft_context_options.progress. */
 void show_compiling(void *user, size_t done, size_t total, const char *what);
+/* The context options of programs: they show the progress, and other processes compile kernels, too. */
+#define PROGRAM_CONTEXT_OPTIONS_INIT                                                                         \
+    WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling, .compile_processes = 8
 
 /* For weft_trainer_options: on_step shows a bar, on_epoch prints a line of the epoch's losses and accuracies on stdout. */
 bool show_step(void *user, const weft_epoch *e);

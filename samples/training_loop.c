@@ -9,7 +9,7 @@
 enum { EXTRAS = 2 + LOOP_KEPT, MOST_SETTINGS = 16 };
 
 static weft_status run(training_loop *loop, weft_status (*train)(training_loop *loop)) {
-    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    const weft_context_options shown = {PROGRAM_CONTEXT_OPTIONS_INIT};
     weft_status status = weft_context_create(&loop->context, &shown);
     if (status) return status;
     loop->graph = weft_context_graph(loop->context);

@@ -335,7 +335,7 @@ static int run_check(const void *data) {
     const weft_check_options *const asked = data;
     weft_context *context = NULL;
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning, .progress = show_compiling};
+        PROGRAM_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning};
     if (!wi_environment("WEFT_SELF_TEST")) console_set_variable("WEFT_SELF_TEST", "1");
     if (asked->report && check_report_begin(asked->report) != WEFT_OK) return fail();
     int result = 1;

@@ -132,7 +132,7 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
 
 static bool open_context(engine_contexts *contexts, const random_options *asked, const char *engine) {
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed, .progress = show_compiling};
+        PROGRAM_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed};
     if (engine) console_set_variable("WEFT_MATRIX_ENGINES", engine);
     const weft_status status = weft_context_create(&contexts->all[contexts->count], &options);
     if (engine) console_set_variable("WEFT_MATRIX_ENGINES", NULL);

@@ -11,6 +11,6 @@
 void show_warning(void *user, weft_log_level level, const char *line);
 
 /* The context options of every command. */
-#define TOOL_CONTEXT_OPTIONS_INIT WEFT_CONTEXT_OPTIONS_INIT, .log = show_warning, .progress = show_compiling
+#define TOOL_CONTEXT_OPTIONS_INIT PROGRAM_CONTEXT_OPTIONS_INIT, .log = show_warning
 
 #endif

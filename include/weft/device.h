@@ -124,6 +124,12 @@ typedef struct weft_context_options {
     /* Default false: a device of the list that cannot be opened is an error, which names it. true: the log names it, and
      * the context has the others. */
     bool skip_failed_devices;
+    /* The most processes that compile the kernels of a plan beside this process (docs/concepts.md), so that its first run
+     * is earlier. At most 8 are started, and one less than the device has compute units. Only on PoCL, which compiles
+     * one kernel at a time, at its first launch; without effect elsewhere, on Windows, and with POCL_KERNEL_CACHE=0. Each
+     * takes about 200 MB of memory until it ends, which sends SIGCHLD. Default 0: the library starts no process.
+     * $WEFT_COMPILE_PROCESSES has priority. */
+    size_t compile_processes;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

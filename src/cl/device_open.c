@@ -7,6 +7,7 @@
 #include "cl/buffer_pool.h"
 #include "cl/capabilities.h"
 #include "cl/choices.h"
+#include "cl/compile_processes.h"
 #include "cl/device_list.h"
 #include "cl/device_values.h"
 #include "cl/disk_cache.h"
@@ -27,6 +28,7 @@
 
 /* Closes what was opened, also after a failure; the device can then be opened again. */
 static void close_parts(wi_device *device) {
+    wi_compile_processes_close(device);
     wi_program_cache_close(device);
     wi_findings_close(device);
     wi_choices_close(device);
@@ -125,6 +127,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps);
     WI_TRY(wi_exchange_find(device));
     wi_uploads_open(device);
+    wi_compile_processes_open(device, options);
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,
         device->profile.name);

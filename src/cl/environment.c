@@ -61,7 +61,7 @@ static weft_status check_switch(wi_switch which) {
 
 /* ---- numbers ---- */
 
-static const double most_work_units = 4096;
+static const double most_work_units = 4096, most_compile_processes = 64;
 
 /* NAN if the text is not a finite number. */
 static double number_of(const char *text) {
@@ -98,10 +98,24 @@ static weft_status read_longest_launch(double *seconds) {
     WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_LONGEST_LAUNCH is '%.64s'; it must be a number", text);
 }
 
+/* The variable is for those who run a program, so it has priority over what the program chose. */
+static weft_status read_compile_processes(size_t *count) {
+    const char *const text = wi_environment("WEFT_COMPILE_PROCESSES");
+    const double number = text ? number_of(text) : 0.0;
+    if (!text) return WEFT_OK;
+    if (!(number >= 0 && number <= most_compile_processes && number == floor(number)))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "WEFT_COMPILE_PROCESSES is '%.64s'; it must be a whole number from 0 to %g", text,
+            most_compile_processes);
+    *count = (size_t)number;
+    return WEFT_OK;
+}
+
 weft_status wi_environment_read(weft_context_options *options) {
     for (int i = 0; i < WI_SWITCHES; i++) WI_TRY(check_switch((wi_switch)i));
     WI_TRY(read_work_units(&options->work_units));
     WI_TRY(read_longest_launch(&options->longest_launch));
+    WI_TRY(read_compile_processes(&options->compile_processes));
     if (!options->device) options->device = wi_environment("WEFT_DEVICE");
     return WEFT_OK;
 }

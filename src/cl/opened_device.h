@@ -85,6 +85,7 @@ typedef struct wi_device {
     struct wi_findings *findings;    /* results of self-tests; created at first use */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
+    struct wi_compile_processes *processes; /* compile_processes.h; NULL: none are wanted */
 } wi_device;
 
 /* The name of an error code: "CL_OUT_OF_RESOURCES" for -5. */

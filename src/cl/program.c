@@ -379,8 +379,11 @@ weft_status wi_programs_add_places(wi_device *device, const wi_piece_place *plac
     return WEFT_OK;
 }
 
-void wi_programs_keep(wi_device *device) {
+bool wi_driver_keeps_kernels(const wi_device *device) {
     const char *const kept = wi_environment("POCL_KERNEL_CACHE");
-    const bool keeps = (device->caps.quirks & WI_QUIRK_OWN_CACHE) && !(kept && strcmp(kept, "0") == 0);
-    if (!keeps) wi_programs_save(device);
+    return (device->caps.quirks & WI_QUIRK_OWN_CACHE) && !(kept && strcmp(kept, "0") == 0);
+}
+
+void wi_programs_keep(wi_device *device) {
+    if (!wi_driver_keeps_kernels(device)) wi_programs_save(device);
 }

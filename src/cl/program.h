@@ -46,8 +46,10 @@ weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char
 /* Saves the binaries that are not on disk yet. To be called when the kernels have run, because some drivers compile
  * only then. */
 void wi_programs_save(wi_device *device);
-/* As wi_programs_save, except on drivers that keep compiled kernels themselves and would compile each again to return a
- * binary (WI_QUIRK_OWN_CACHE). */
+/* Whether the driver keeps compiled kernels itself, on disk, and would compile each again to return a binary
+ * (WI_QUIRK_OWN_CACHE). */
+bool wi_driver_keeps_kernels(const wi_device *device);
+/* As wi_programs_save, except on drivers that keep compiled kernels themselves. */
 void wi_programs_keep(wi_device *device);
 /* Saves as wi_programs_save, and gives the places of all pieces on disk, which stay valid until a piece is added. */
 struct wi_piece_place;

@@ -1,12 +1,11 @@
 /* Finds and loads the plug-in of the implementation of MPI (contract in group.h). */
-#define _GNU_SOURCE /* dladdr */
+#include "base/child.h"
 #include "base/platform.h"
 #include "dist/group.h"
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { PATH_ROOM = 4096 };
+enum { PATH_ROOM = WI_PATH_CAPACITY + 64 };
 
 typedef struct implementation {
     const char *file, *name, *package;
@@ -27,28 +26,10 @@ static bool is_here(const implementation *one) {
            wi_environment(one->variable[1]);
 }
 
-/* The folder of the file with this code: libweft, or a program that is linked with the static library. */
-static void own_folder(char folder[PATH_ROOM]) {
-    Dl_info info;
-    const char *name;
-    static const char here;
-    *folder = '\0';
-    if (dladdr((const void *)&here, &info) && info.dli_fname)
-        wi_path_split(info.dli_fname, folder, PATH_ROOM, &name);
-}
-
-/* Plug-ins are installed in the folder weft/ beside the library; in Weft's build folder they are beside the library. RTLD_GLOBAL is needed
- * because Open MPI loads components that use its symbols. */
+/* RTLD_GLOBAL is needed because Open MPI loads components that use its symbols. */
 static void *open_plug_in(const implementation *one) {
-    static const char *const places[] = {"%s/weft/%s", "%s/%s", "%s/../lib/weft/%s", "%s/../%s"};
-    char folder[PATH_ROOM], path[PATH_ROOM + 64];
-    own_folder(folder);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, sizeof path, places[i], *folder ? folder : ".", one->file);
-        if (!wi_file_exists(path)) continue;
-        return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    }
-    return dlopen(one->file, RTLD_NOW | RTLD_GLOBAL);
+    char path[PATH_ROOM];
+    return dlopen(wi_find_beside(path, sizeof path, one->file) ? path : one->file, RTLD_NOW | RTLD_GLOBAL);
 }
 
 static weft_status load(const implementation *one, const wi_transport **transport) {

@@ -103,7 +103,8 @@ static void wrong_numbers_are_errors(void **state) {
         const char *variable, *value, *allowed;
     } wrong[] = {{"WEFT_WORK_UNITS", "2.5", "whole number from 1 to 4096"},
         {"WEFT_WORK_UNITS", "0", "from 1 to 4096"}, {"WEFT_LONGEST_LAUNCH", "0,25", "a number"},
-        {"WEFT_LONGEST_LAUNCH", "inf", "a number"}};
+        {"WEFT_LONGEST_LAUNCH", "inf", "a number"}, {"WEFT_COMPILE_PROCESSES", "65", "from 0 to 64"},
+        {"WEFT_COMPILE_PROCESSES", "-1", "from 0 to 64"}, {"WEFT_COMPILE_PROCESSES", "all", "from 0 to 64"}};
     weft_context *context = NULL;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -1,4 +1,5 @@
 /* Sets kernel arguments, and records those that change from run to run or when an input is bound to other memory. */
+#include "cl/compile_processes.h"
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "kernels/kernel_plan.h"
@@ -8,11 +9,21 @@ static const wi_partition *partition_of(const wi_binder *b) {
     return b->launches->memory->placement->partition;
 }
 
-static void set_argument(wi_binder *b, size_t bytes, const void *value) {
+static void set(wi_binder *b, size_t bytes, const void *value) {
     if (b->status == WEFT_OK)
         b->status =
             wi_cl_check(clSetKernelArg(b->launch->launch.kernel, b->next, bytes, value), "clSetKernelArg");
     b->next++;
+}
+
+static void set_argument(wi_binder *b, size_t bytes, const void *value) {
+    wi_compile_request_scalar(b->launches->request, bytes, value);
+    set(b, bytes, value);
+}
+
+static void set_buffer(wi_binder *b, cl_mem memory) {
+    wi_compile_request_memory(b->launches->request, memory);
+    set(b, sizeof memory, &memory);
 }
 
 static void set_int(wi_binder *b, int64_t number) {
@@ -36,7 +47,7 @@ static void note(wi_binder *b, bool bound, wi_bound_argument argument) {
 static void set_memory(wi_binder *b, int value) {
     const wi_location at = wi_locate_value(b->launches->memory, b->run, value);
     if (at.input >= 0) note(b, true, (wi_bound_argument){.kind = WI_ARGUMENT_BUFFER, .which = at.input});
-    set_argument(b, sizeof at.memory, &at.memory);
+    set_buffer(b, at.memory);
 }
 
 static void set_offset(wi_binder *b, int value, int64_t elements) {
@@ -60,21 +71,21 @@ static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const bool is_fixed = bytes < fixed_bytes || placement->scratch[b->run->index] < 0;
     const wi_location at = wi_locate_place(
         b->launches->memory, (is_fixed ? placement->fixed : placement->scratch)[b->run->index]);
-    set_argument(b, sizeof at.memory, &at.memory);
+    set_buffer(b, at.memory);
     set_long(b, (int64_t)((at.offset + bytes - (is_fixed ? 0 : fixed_bytes)) / size));
 }
 
 static void set_cells(wi_binder *b) {
     const wi_placement *const placement = b->launches->memory->placement;
     const wi_location at = wi_locate_place(b->launches->memory, placement->cells[b->run->step->device]);
-    set_argument(b, sizeof at.memory, &at.memory);
+    set_buffer(b, at.memory);
     set_long(b, (int64_t)(at.offset / sizeof(cl_int)));
 }
 
 static void set_fault(wi_binder *b, int slot) {
     const wi_location at =
         wi_locate_place(b->launches->memory, partition_of(b)->faults[b->run->step->device]);
-    set_argument(b, sizeof at.memory, &at.memory);
+    set_buffer(b, at.memory);
     set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + slot);
 }
 

@@ -1,6 +1,7 @@
 /* Creates the launches of each step: kernels with all arguments set. */
 #include "plan/run/launches.h"
 #include "base/integers.h"
+#include "cl/compile_processes.h"
 #include "cl/program.h"
 #include "kernels/candidates.h"
 #include "plan/arrange/loads.h"
@@ -60,6 +61,7 @@ static weft_status end_launch(const wi_binder *b) {
     wi_plan_launch *const launch = b->launch;
     launch->argument_count = (int)b->next;
     WI_TRY(b->status);
+    wi_compile_request_launch(b->launches->request, &launch->launch, launch->first_use);
     WI_TRY(keep_arguments(b->launches, &launch->bound, launch->bound_count));
     return keep_arguments(b->launches, &launch->changing, launch->changing_count);
 }
@@ -230,13 +232,19 @@ weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, 
     launches->room = wi_arena_take(request_of(launches)->arena, 2 * launches->half * sizeof *launches->room);
     if (!launches->room) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_programs(code, launches));
+    if (request_of(launches)->devices.count == 1)
+        launches->request = wi_compile_request_begin(request_of(launches)->devices.of[0]);
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
+    wi_compile_request_start(launches->request);
+    launches->request = NULL;
     return WEFT_OK;
 }
 
 void wi_launches_clear(wi_launches *launches) {
     for (size_t i = 0; i < launches->count; i++) wi_launch_clear(&launches->launches[i].launch);
     if (launches->launches) wi_release(request_of(launches)->allocator, launches->launches);
+    wi_compile_request_release(launches->request);
+    launches->request = NULL;
     launches->launches = NULL;
     launches->count = launches->capacity = 0;
 }

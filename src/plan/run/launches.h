@@ -105,6 +105,8 @@ typedef struct wi_launches {
     /* Arguments of the launch that is being created: first those in `bound`, then those in `changing`. */
     wi_bound_argument *room;
     size_t half; /* elements of `room` for `bound`, and as many for `changing` */
+    /* While launches are created: what other processes are to compile (compile_processes.h). */
+    struct wi_compile_request *request;
 } wi_launches;
 
 /* Creates all launches. Returns an error of the driver or of memory; then the caller clears `launches` and may try again. */

@@ -1,6 +1,7 @@
 /* A run enqueues the prepared launches. It allocates no memory and builds no strings. */
 #include "base/platform.h"
 #include "base/process.h"
+#include "cl/compile_processes.h"
 #include "cl/device_copy.h"
 #include "cl/device_progress.h"
 #include "cl/driver.h"
@@ -171,6 +172,9 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
         if (p->clocks >> i & 1) wi_clock_run(&graph->clocks[i]);
     graph->draws += p->draws || plan->schedule.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
+    if (plan->run_count > 0)
+        for (int d = 0; d < plan->request.devices.count; d++)
+            wi_compile_processes_reap(plan->request.devices.of[d]);
     plan->run_count++;
     return WEFT_OK;
 }
