@@ -50,8 +50,9 @@ typedef struct wi_variable {
     /* With a role: if a state is divided among several processes, this variable is one of its parts, and the whole state covers `whole_bytes`
      * of the parameters from the offset `whole_covered` on. whole_bytes 0: the variable is the whole state. */
     size_t whole_covered, whole_bytes;
-    unsigned char
-        *whole; /* host memory with the whole state, while a file is written or read; NULL: there is none */
+    /* Host memory of whole_bytes bytes. With a role: the whole state, while a file is written or read. Without a role: the value for each
+     * gradient shard of a state that is carried from step to step (train/shard_carries.c). NULL: there is none. */
+    unsigned char *whole;
     bool transient; /* files do not contain it */
     bool assigned;  /* weft_assign changes it, so checkpoints contain its value */
     const char

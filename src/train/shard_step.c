@@ -231,6 +231,7 @@ static weft_status start_shard(step *s, size_t own) {
     columns_of(s, shard, columns);
     WI_TRY(set_shares(s, shard));
     WI_TRY(begin_states(shards, own));
+    WI_TRY(wi_shards_begin_carries(shards, device_of(shards, own), shard));
     plan->request.graph->draws = s->draws + shard;
     WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
     const bool reads = shards->trains && shards->devices.count == 1;
@@ -254,6 +255,7 @@ static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     if (slot && shards->devices.count == 1)
         WI_TRY(wi_shards_send_gradients(shards, plans_for(shards, examples), own));
     if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
+    WI_TRY(wi_shards_end_carries(shards, device_of(shards, own), shard));
     WI_TRY(weft_plan_wait(plan));
     return take_results(s, columns, examples, result);
 }

@@ -34,7 +34,8 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
         .group = options->group,
         .count = options->count,
         .exchange = options->exchange,
-        .equal_devices = options->equal_devices};
+        .equal_devices = options->equal_devices,
+        .carries = options->carries};
     if (options->shards_optimizer) {
         shards->divided.part = weft_distributed_rank(options->group);
         shards->divided.parts = weft_distributed_size(options->group);
@@ -85,10 +86,10 @@ static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const
     return WEFT_OK;
 }
 
-weft_status wi_shards_divide(
-    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
+weft_status wi_shards_divide(wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, bool is_fixed,
+    const weft_optimizer *optimizer) {
     weft_tensor *totals[WI_LOSS_TERMS];
-    WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss));
+    WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss, is_fixed));
     if (optimizer) WI_TRY(minimize(shards, terms, optimizer));
     for (size_t i = 0; i < terms->count; i++) totals[i] = terms->of[i].total;
     return terms->count ? wi_feed_collect(&shards->totals_feed, shards->allocator, totals, terms->count)
@@ -111,7 +112,7 @@ void wi_shards_divide_by_speed(wi_shards *shards) {
 /* ---- states that the plan of the loss assigns ---- */
 
 static bool is_assigned(const weft_plan *plan, const wi_variable *variable) {
-    return variable->assigned && plan->partition.assigned[variable->block];
+    return variable->assigned && !variable->whole && plan->partition.assigned[variable->block];
 }
 
 static weft_status list_states(wi_shards *shards, const weft_plan *plan) {

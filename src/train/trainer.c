@@ -208,7 +208,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
     WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
     wi_shards *const divided = trainer->divided_by.count > 1 ? trainer->shards : NULL;
     for (size_t i = 1; i < 3 && divided; i++)
-        WI_TRY(wi_shards_divide(&divided[i], given.loss, &trainer->terms, NULL));
+        WI_TRY(wi_shards_divide(&divided[i], given.loss, &trainer->terms, of_loss->fixed != 0, NULL));
     given = (wi_pass_options){.loss = given.loss,
         .shards = divided ? &divided[1] : NULL,
         .terms = given.terms,
@@ -227,11 +227,32 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
     return wi_pass_plan(&trainer->training, trainer->options.batch);
 }
 
+/* Creates the gradients and updates, and the passes. of_loss: the inputs of the loss. */
+static weft_status build_training(weft_trainer *trainer, weft_tensor *loss, const wi_feed *of_loss) {
+    const weft_trainer_options *const options = &trainer->options;
+    weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
+    wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
+    for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
+    wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
+    weft_tensor *const *const rated = shards ? shards->updates : updates;
+    if (shards)
+        WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, of_loss->fixed != 0, &options->optimizer));
+    else if (options->update_count == 0)
+        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
+    WI_TRY(wi_rate_init(
+        &trainer->rate, trainer->graph, rated, shards ? shards->update_count : given.update_count, options));
+    given.rate = trainer->rate.scalar;
+    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
+    for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
+    if (shards)
+        WI_TRY(wi_carries_init(&trainer->carries, trainer->context->allocator, options->carries,
+            options->carry_count, shards->count));
+    return build_passes(trainer, given, of_loss);
+}
+
 static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     const weft_trainer_options *const options = &trainer->options;
     const weft_allocator *const allocator = trainer->context->allocator;
-    weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
-    wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     if (options->precision != WEFT_PRECISION_F32)
         WI_TRY(weft_graph_set_precision(trainer->graph, options->precision));
     if (options->matmul_precision != WEFT_MATMUL_PRECISION_HIGHEST)
@@ -244,21 +265,9 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
     WI_TRY(wi_loss_terms_find(&trainer->terms, loss));
-    for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
-    wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
-    weft_tensor *const *const rated = shards ? shards->updates : updates;
-    if (shards)
-        WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, &options->optimizer));
-    else if (options->update_count == 0)
-        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
-    WI_TRY(wi_rate_init(
-        &trainer->rate, trainer->graph, rated, shards ? shards->update_count : given.update_count, options));
-    given.rate = trainer->rate.scalar;
-    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
-    for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
     wi_feed of_loss = {0};
     WI_TRY(wi_feed_collect(&of_loss, allocator, &loss, 1));
-    const weft_status status = build_passes(trainer, given, &of_loss);
+    const weft_status status = build_training(trainer, loss, &of_loss);
     wi_feed_clear(&of_loss);
     return status;
 }
@@ -322,6 +331,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_pass_clear(&trainer->evaluation);
     for (size_t i = 0; i < 3; i++)
         if (trainer->shards[i].allocator || trainer->shards[i].count) wi_shards_clear(&trainer->shards[i]);
+    wi_carries_clear(&trainer->carries);
     wi_watch_clear(&trainer->watch);
     wi_training_log_clear(&trainer->log);
     weft_events_release(trainer->events);

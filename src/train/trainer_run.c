@@ -107,7 +107,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     WI_TRY(wi_shards_gather_states(&trainer->shards[0], trainer->save_now));
-    WI_TRY(wi_shards_gather_metrics(&trainer->training, trainer->save_now));
+    WI_TRY(wi_shards_join_early(&trainer->training, trainer->save_now));
     /* The first step is waited for, as its time is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);

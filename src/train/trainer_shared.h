@@ -38,6 +38,7 @@ struct weft_trainer {
     atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;
     wi_shards shards[3];         /* of the three passes, if batches are divided */
+    wi_carries carries;          /* if batches are divided */
     wi_shard_options divided_by; /* count 1: they are not */
     wi_rate rate;
     wi_checkpointer checkpointer;

@@ -1,0 +1,232 @@
+/* Options that trainers take together with gradient shards: whoever computes the shards, the parameters have the same bits, also if the training
+ * is interrupted and resumed elsewhere. Processes are threads. */
+#include "graph/weft_graph.h"
+#include "support/checks.h"
+#include "support/fixture.h"
+#include "support/thread_ranks.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 8, SEQUENCES = 5, EXAMPLES = STREAMS * SEQUENCES, WIDTH = 6, CLASSES = 3, SHARDS = 4 };
+enum { NUMBERS = 1024 };
+
+typedef struct examples {
+    float x[EXAMPLES][WIDTH], carry[EXAMPLES];
+    int32_t labels[EXAMPLES];
+} examples;
+
+static const examples *make_examples(void) {
+    static examples all;
+    test_random random = test_random_named("shard options", 1);
+    for (size_t i = 0; i < EXAMPLES; i++) {
+        for (size_t k = 0; k < WIDTH; k++) all.x[i][k] = (float)test_random_between(&random, -1, 1);
+        all.carry[i] = i >= STREAMS;
+        all.labels[i] = (int32_t)test_random_below(&random, CLASSES);
+    }
+    return &all;
+}
+
+/* ---- a training ---- */
+
+typedef struct training {
+    weft_optimizer optimizer;
+    size_t shards;
+    bool carries; /* a state goes from step to step, and the network has as many streams as a shard has */
+    bool never_starts; /* with carries: also from epoch to epoch, and on to the validation */
+} training;
+
+typedef struct place {
+    size_t ranks, devices,
+        until; /* until: the step after which the run ends; 0: it ends with the last epoch */
+} place;
+
+typedef struct outcome {
+    weft_status status;
+    char line[512];
+    float numbers[NUMBERS]; /* all parameters, and then losses */
+    size_t count;
+} outcome;
+
+typedef struct leg {
+    const training *how;
+    const place *where;
+    const char *folder; /* of checkpoints; NULL: none */
+    bool resumes;
+    outcome outcomes[THREAD_RANKS];
+} leg;
+
+typedef struct rank_run {
+    const leg *leg;
+    outcome *outcome;
+    weft_graph *graph;
+    weft_tensor *keep;
+    double validation;
+} rank_run;
+
+static bool note(void *user, const weft_epoch *state) {
+    ((rank_run *)user)->validation = state->validation_loss;
+    return true;
+}
+
+static bool go_on(void *user, const weft_epoch *state) {
+    const size_t until = ((const rank_run *)user)->leg->where->until;
+    return until == 0 || state->step < until;
+}
+
+static weft_tensor *input(rank_run *r, const char *name, weft_dtype dtype, int64_t width) {
+    const training *const how = r->leg->how;
+    const int64_t streams = how->carries ? STREAMS / (int64_t)how->shards : WEFT_BATCH;
+    return weft_input_shape(r->graph, name, dtype, width ? 2 : 1, (const int64_t[]){streams, width});
+}
+
+static weft_tensor *build(rank_run *r) {
+    const training *const how = r->leg->how;
+    weft_tensor *h = weft_linear(input(r, "x", WEFT_F32, WIDTH), WIDTH);
+    if (how->carries) {
+        weft_tensor *const carry = how->never_starts ? NULL : input(r, "carry", WEFT_F32, 0);
+        weft_tensor *const state =
+            weft_carried_state(r->graph, 2, (const int64_t[]){STREAMS / (int64_t)how->shards, WIDTH});
+        h = weft_tanh(weft_add(h, weft_carry_start(state, carry, 0)));
+        r->keep = weft_assign(state, h);
+    }
+    return weft_cross_entropy(weft_linear(weft_tanh(h), CLASSES), input(r, "label", WEFT_I32, 0));
+}
+
+static weft_status train(rank_run *r, weft_dataset *data, weft_distributed *job) {
+    const training *const how = r->leg->how;
+    weft_trainer *trainer = NULL;
+    double loss = 0;
+    weft_tensor *const of = build(r);
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = how->optimizer, .epochs = 3,
+        .batch = STREAMS, .loader_threads = 1, .keep_order = true, .gradient_shards = how->shards,
+        .carries = &r->keep, .carry_count = r->keep != NULL, .validation = data, .distributed = job,
+        .checkpoint = r->leg->folder, .on_epoch = note, .on_step = go_on, .user = r};
+    weft_status status = weft_trainer_create(&trainer, of, &options);
+    if (status == WEFT_OK && r->leg->resumes) status = weft_trainer_resume(trainer, r->leg->folder, NULL);
+    if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
+    if (status == WEFT_OK && r->leg->where->until == 0)
+        status = weft_trainer_evaluate(trainer, data, &loss, NULL);
+    for (size_t i = 0; status == WEFT_OK && i < weft_graph_parameter_count(r->graph); i++) {
+        weft_tensor *const parameter = weft_graph_parameter(r->graph, i);
+        float *const to = r->outcome->numbers + r->outcome->count;
+        status = weft_tensor_read(parameter, to, parameter->variable->bytes);
+        r->outcome->count += parameter->variable->bytes / sizeof *to;
+    }
+    r->outcome->numbers[r->outcome->count++] = (float)loss;
+    r->outcome->numbers[r->outcome->count++] = (float)r->validation;
+    weft_trainer_release(trainer);
+    return status;
+}
+
+static void run_rank(size_t rank, size_t ranks, void *user) {
+    leg *const it = user;
+    rank_run r = {.leg = it, .outcome = &it->outcomes[rank]};
+    const examples *const all = make_examples();
+    const weft_column columns[] = {
+        {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = all->x},
+        {.name = "carry", .dtype = WEFT_F32, .data = all->carry},
+        {.name = "label", .dtype = WEFT_I32, .data = all->labels}};
+    weft_context *context = NULL;
+    weft_dataset *data = NULL;
+    char list[64];
+    const char *const position = weft_context_device(test_context())->selector;
+    (void)ranks;
+    snprintf(list, sizeof list, "%s%s%s", position, it->where->devices > 1 ? "," : "",
+        it->where->devices > 1 ? position : "");
+    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .devices = list, .seed = 3};
+    if (weft_context_create(&context, &opened) != WEFT_OK) abort();
+    weft_distributed *const job = thread_ranks_join(context);
+    if (weft_graph_create(&r.graph, context) != WEFT_OK) abort();
+    r.outcome->status = weft_dataset_from_memory(&data, context, EXAMPLES, columns, 3);
+    if (r.outcome->status == WEFT_OK) r.outcome->status = train(&r, data, job);
+    snprintf(r.outcome->line, sizeof r.outcome->line, "%s", r.outcome->status ? weft_last_error() : "");
+    weft_distributed_release(job);
+    weft_dataset_release(data);
+    weft_graph_release(r.graph);
+    weft_context_release(context);
+}
+
+/* The outcome of rank 0, after all legs. */
+static outcome run(const training *how, const place *places, size_t count) {
+    static size_t folders;
+    static char folder[512];
+    static leg it;
+    char name[32];
+    (void)make_examples();
+    snprintf(name, sizeof name, "checkpoints%zu", folders++);
+    snprintf(folder, sizeof folder, "%s", test_path(name));
+    for (size_t i = 0; i < count; i++) {
+        it = (leg){.how = how, .where = &places[i], .folder = count > 1 ? folder : NULL, .resumes = i > 0};
+        thread_ranks_run(places[i].ranks, run_rank, &it);
+        if (it.outcomes[0].status != WEFT_OK) break;
+    }
+    return it.outcomes[0];
+}
+
+static outcome run_alone(const training *how) {
+    const outcome alone = run(how, &(place){.ranks = 1, .devices = 1}, 1);
+    if (alone.status != WEFT_OK) fail_msg("alone: %s", alone.line);
+    assert_true(alone.count > 2);
+    return alone;
+}
+
+static void assert_same(const outcome *one, const outcome *other, const char *what) {
+    if (other->status != WEFT_OK) fail_msg("%s: %s", what, other->line);
+    assert_int_equal(one->count, other->count);
+    for (size_t i = 0; i < one->count; i++)
+        if (memcmp(&one->numbers[i], &other->numbers[i], sizeof *one->numbers) != 0)
+            fail_msg("%s: number %zu of %zu is %.9g, not %.9g", what, i, one->count,
+                (double)other->numbers[i], (double)one->numbers[i]);
+}
+
+/* In two devices, in three processes of one and two shards, and begun in two processes and ended in one with two devices. */
+static void check_everywhere(const training *how, const char *what) {
+    char text[128];
+    const outcome alone = run_alone(how);
+    const place devices = {1, 2, 0}, ranks = {3, 1, 0}, legs[] = {{2, 1, 7}, {1, 2, 0}};
+    const outcome on_devices = run(how, &devices, 1), on_ranks = run(how, &ranks, 1),
+                  resumed = run(how, legs, 2);
+    snprintf(text, sizeof text, "%s on two devices", what);
+    assert_same(&alone, &on_devices, text);
+    snprintf(text, sizeof text, "%s in three processes", what);
+    assert_same(&alone, &on_ranks, text);
+    snprintf(text, sizeof text, "%s resumed", what);
+    assert_same(&alone, &resumed, text);
+}
+
+/* ---- carried states ---- */
+
+static void each_shard_carries_its_state(void **state) {
+    training how = {.optimizer = weft_adam(1e-2f), .shards = SHARDS, .carries = true};
+    (void)state;
+    check_everywhere(&how, "carried");
+    const outcome divided = run_alone(&how);
+    how.shards = 1;
+    const outcome whole = run_alone(&how);
+    assert_int_equal(whole.count, divided.count);
+    for (size_t i = 0; i < whole.count; i++)
+        if (fabs((double)whole.numbers[i] - (double)divided.numbers[i]) > 2e-6)
+            fail_msg("number %zu is %.9g in shards, not %.9g", i, (double)divided.numbers[i],
+                (double)whole.numbers[i]);
+}
+
+static void states_are_carried_from_pass_to_pass(void **state) {
+    training how = {.optimizer = weft_sgd(0.1f), .shards = SHARDS, .carries = true, .never_starts = true};
+    (void)state;
+    check_everywhere(&how, "never started");
+    const outcome divided = run_alone(&how);
+    how.shards = 1;
+    const outcome whole = run_alone(&how);
+    for (size_t i = 0; i < whole.count; i++)
+        if (fabs((double)whole.numbers[i] - (double)divided.numbers[i]) > 2e-6)
+            fail_msg("number %zu is %.9g in shards, not %.9g", i, (double)divided.numbers[i],
+                (double)whole.numbers[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
+        cmocka_unit_test(states_are_carried_from_pass_to_pass)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
