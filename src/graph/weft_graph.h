@@ -190,6 +190,10 @@ struct weft_graph {
     bool
         told_of_training; /* the log has the warning about a plan in the form for training that updates nothing */
     bool swapped;         /* the parameters and their averages have been exchanged */
+    /* If processes keep averages for a part of the parameters each: sends the parts of the parameters to all. status: of this process, which
+     * gets an error if another process has one. NULL: there is no trainer that could. */
+    weft_status (*share_parts)(void *shares, weft_status status);
+    void *shares;
     wi_attachment *attachments;
     wi_host_state *host_states; /* in order of addition */
     uint64_t host_state_count;  /* including removed ones */

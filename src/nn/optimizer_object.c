@@ -131,8 +131,10 @@ static weft_status add_stretch(
 }
 
 /* Registers the parameters that are new to the optimizer: they all get one new clock, and parameters that are adjacent in a
- * block become one stretch. */
-static weft_status register_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
+ * block become one stretch. in_parts: each process updates a part of each range. Tables that are updated by rows are ranges of their own, and
+ * therefore stretches of their own. */
+static weft_status register_parameters(
+    weft_optimizer_state *optimizer, weft_tensor *const *gradients, bool in_parts) {
     weft_graph *const graph = optimizer->graph;
     const size_t count = weft_graph_parameter_count(graph);
     size_t clock = SIZE_MAX;
@@ -143,6 +145,7 @@ static weft_status register_parameters(weft_optimizer_state *optimizer, weft_ten
         for (; end < count && gradients[end]; end++) {
             const weft_tensor *const next = weft_graph_parameter(graph, end);
             if (next->variable->block != parameter->variable->block || is_known(optimizer, next)) break;
+            if (in_parts && (last->variable->sparse || next->variable->sparse)) break;
             last = next;
         }
         if (clock == SIZE_MAX) WI_TRY(new_clock(graph, optimizer->rule.accumulate, &clock));
@@ -165,7 +168,7 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, wi_divided_update *divided, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
-    WI_TRY(register_parameters(optimizer, gradients));
+    WI_TRY(register_parameters(optimizer, gradients, divided && divided->parts > 1));
     return wi_update_make(optimizer, gradients, counts, divided, assignments);
 }
 

@@ -132,20 +132,11 @@ wi_row_range wi_part_of_rows(int64_t rows, size_t part, size_t parts) {
 }
 
 static weft_status check_part(const wi_update *u) {
-    const weft_optimizer *const o = u->optimizer;
-    const char *const found = o->kind == WEFT_LAMB   ? "LAMB, which needs whole parameters"
-                              : o->accumulate > 1    ? "accumulate"
-                              : o->average_decay > 0 ? "average_decay"
-                              : u->occurs            ? "tables that are updated by rows"
+    const char *const found = u->optimizer->kind == WEFT_LAMB ? "LAMB, which needs whole parameters"
                               : u->graph->blocks[u->stretch->block].pieces > 1
                                   ? "parameters that are larger than a buffer of the device"
                                   : NULL;
     if (found) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "optimizer: shard_optimizer cannot be used with %s", found);
-    if (u->rows < (int64_t)u->divided->parts)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: shard_optimizer divides parameters of %lld rows of %d numbers among %zu processes: "
-            "train such a small network without it",
-            (long long)u->rows, WI_FLAT_ROW, u->divided->parts);
     return WEFT_OK;
 }
 
@@ -155,10 +146,12 @@ static weft_tensor *own_rows(const wi_update *u, weft_tensor *x) {
     return wi_slice_dims(x, 0, u->stretch->own_first - u->first_row, u->stretch->own_rows, 1);
 }
 
-/* Reduces the range to the rows that this process updates. Each element is updated in the same way as in the whole range. */
+/* Reduces the range to the rows that this process updates. Each element is updated in the same way as in the whole range. Accumulated gradients
+ * belong to whole ranges, because clipping by norm needs all of them. A range of fewer rows than processes is updated by all. */
 static weft_status keep_own_rows(wi_update *u) {
     if (!u->divided || u->divided->parts < 2 || u->is_part) return WEFT_OK;
     WI_TRY(check_part(u));
+    if (u->rows < (int64_t)u->divided->parts) return WEFT_OK;
     const wi_row_range part = wi_part_of_rows(u->rows, u->divided->part, u->divided->parts);
     u->is_part = true;
     u->stretch->own_first = u->first_row + part.first;

@@ -60,8 +60,9 @@ void wi_shards_forget_plans(wi_shards *shards) {
 
 void wi_shards_clear(wi_shards *shards) {
     wi_shards_forget_plans(shards);
-    if (shards->totals_feed.allocator) wi_feed_clear(&shards->totals_feed);
-    if (shards->sum.allocator) wi_sum_clear(&shards->sum);
+    if (shards->trains) wi_shards_share_averages(shards, false);
+    wi_feed_clear(&shards->totals_feed);
+    wi_sum_clear(&shards->sum);
     wi_release(shards->allocator, shards->states);
     wi_release(shards->allocator, shards->before);
     wi_release(shards->allocator, shards->others);
@@ -71,7 +72,7 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->bytes);
     wi_release(shards->allocator, shards->by_rank.firsts);
     wi_release(shards->allocator, shards->by_rank.seconds);
-    if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
+    wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
 
@@ -79,6 +80,7 @@ static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const
     WI_TRY(wi_minimize_divided(shards->part, terms->count > 0 && !terms->is_always, optimizer,
         &shards->divided, shards->updates, WEFT_MAX_UPDATES, &shards->update_count));
     shards->trains = true;
+    wi_shards_share_averages(shards, true);
     /* Prevents the warning about a plan without updates: the plan of the loss changes no parameter by intention. */
     shards->part->graph->told_of_training = true;
     for (size_t i = 0; i < shards->divided.count; i++)
@@ -217,7 +219,7 @@ weft_status wi_shards_init_sum(wi_shards *shards) {
 }
 
 static weft_status reserve_sum(wi_shards *shards) {
-    if (shards->sum.allocator) return WEFT_OK;
+    if (shards->sum.slots) return WEFT_OK;
     wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
     wi_release(shards->allocator, shards->others);
     shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
@@ -234,7 +236,7 @@ weft_status wi_shards_reserve(wi_pass *pass) {
     WI_TRY(wi_shards_reserve_ranks(shards));
     WI_TRY(reserve_sum(shards));
     const size_t ranks = weft_distributed_size(shards->group);
-    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)
+    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.sums)
         WI_TRY(wi_speeds_init(&shards->speeds, shards->allocator, ranks));
     return wi_shards_list_reads(shards);
 }

@@ -161,6 +161,8 @@ static inline bool wi_shards_optimizer(const wi_shards *shards) {
 /* After an update, in which each process has updated a part of the parameters: sends all parts to all processes. status: WEFT_OK, or the
  * error of the update. */
 weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status);
+/* Averages of parameters are divided, too: while a trainer exists, weft_average_swap sends the exchanged parts to all processes. */
+void wi_shards_share_averages(wi_shards *shards, bool shares);
 /* Gathers the whole state of the optimizer in the host memory of rank 0, for a checkpoint. All processes must call this whenever a checkpoint
  * may be saved. wanted: in rank 0, whether a checkpoint is saved now. */
 weft_status wi_shards_gather_states(wi_shards *shards, bool wanted);

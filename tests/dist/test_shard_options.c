@@ -9,12 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS = 8, SEQUENCES = 5, EXAMPLES = STREAMS * SEQUENCES, WIDTH = 6, CLASSES = 3, SHARDS = 4 };
+enum {
+    STREAMS = 8,
+    SEQUENCES = 5,
+    EXAMPLES = STREAMS * SEQUENCES,
+    WIDTH = 6,
+    CLASSES = 3,
+    SHARDS = 4,
+    WORDS = 30
+};
 enum { NUMBERS = 1024 };
 
 typedef struct examples {
     float x[EXAMPLES][WIDTH], carry[EXAMPLES];
-    int32_t labels[EXAMPLES];
+    int32_t labels[EXAMPLES], words[EXAMPLES];
 } examples;
 
 static const examples *make_examples(void) {
@@ -23,6 +31,7 @@ static const examples *make_examples(void) {
     for (size_t i = 0; i < EXAMPLES; i++) {
         for (size_t k = 0; k < WIDTH; k++) all.x[i][k] = (float)test_random_between(&random, -1, 1);
         all.carry[i] = i >= STREAMS;
+        all.words[i] = (int32_t)(i * i % (WORDS - 3));
         all.labels[i] = (int32_t)test_random_below(&random, CLASSES);
     }
     return &all;
@@ -34,7 +43,8 @@ typedef struct training {
     weft_optimizer optimizer;
     size_t shards;
     bool carries; /* a state goes from step to step, and the network has as many streams as a shard has */
-    bool never_starts; /* with carries: also from epoch to epoch, and on to the validation */
+    bool never_starts;              /* with carries: also from epoch to epoch, and on to the validation */
+    bool shards_optimizer, by_rows; /* by_rows: a table that is updated by rows */
 } training;
 
 typedef struct place {
@@ -84,6 +94,10 @@ static weft_tensor *input(rank_run *r, const char *name, weft_dtype dtype, int64
 static weft_tensor *build(rank_run *r) {
     const training *const how = r->leg->how;
     weft_tensor *h = weft_linear(input(r, "x", WEFT_F32, WIDTH), WIDTH);
+    if (how->by_rows) {
+        h = weft_add(h, weft_embedding_layer(input(r, "word", WEFT_I32, 0), WORDS, WIDTH, NULL));
+        (void)weft_sparse_updates(r->graph, "embedding*", true);
+    }
     if (how->carries) {
         weft_tensor *const carry = how->never_starts ? NULL : input(r, "carry", WEFT_F32, 0);
         weft_tensor *const state =
@@ -94,6 +108,17 @@ static weft_tensor *build(rank_run *r) {
     return weft_cross_entropy(weft_linear(weft_tanh(h), CLASSES), input(r, "label", WEFT_I32, 0));
 }
 
+static weft_status read_parameters(rank_run *r) {
+    for (size_t i = 0; i < weft_graph_parameter_count(r->graph); i++) {
+        weft_tensor *const parameter = weft_graph_parameter(r->graph, i);
+        float *const to = r->outcome->numbers + r->outcome->count;
+        const weft_status status = weft_tensor_read(parameter, to, parameter->variable->bytes);
+        if (status != WEFT_OK) return status;
+        r->outcome->count += parameter->variable->bytes / sizeof *to;
+    }
+    return WEFT_OK;
+}
+
 static weft_status train(rank_run *r, weft_dataset *data, weft_distributed *job) {
     const training *const how = r->leg->how;
     weft_trainer *trainer = NULL;
@@ -102,17 +127,18 @@ static weft_status train(rank_run *r, weft_dataset *data, weft_distributed *job)
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = how->optimizer, .epochs = 3,
         .batch = STREAMS, .loader_threads = 1, .keep_order = true, .gradient_shards = how->shards,
         .carries = &r->keep, .carry_count = r->keep != NULL, .validation = data, .distributed = job,
-        .checkpoint = r->leg->folder, .on_epoch = note, .on_step = go_on, .user = r};
+        .shard_optimizer = how->shards_optimizer, .checkpoint = r->leg->folder, .on_epoch = note,
+        .on_step = go_on, .user = r};
     weft_status status = weft_trainer_create(&trainer, of, &options);
     if (status == WEFT_OK && r->leg->resumes) status = weft_trainer_resume(trainer, r->leg->folder, NULL);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
     if (status == WEFT_OK && r->leg->where->until == 0)
         status = weft_trainer_evaluate(trainer, data, &loss, NULL);
-    for (size_t i = 0; status == WEFT_OK && i < weft_graph_parameter_count(r->graph); i++) {
-        weft_tensor *const parameter = weft_graph_parameter(r->graph, i);
-        float *const to = r->outcome->numbers + r->outcome->count;
-        status = weft_tensor_read(parameter, to, parameter->variable->bytes);
-        r->outcome->count += parameter->variable->bytes / sizeof *to;
+    if (status == WEFT_OK) status = read_parameters(r);
+    const bool averages = how->optimizer.average_decay > 0;
+    for (int swaps = 0; swaps < 2 && averages && status == WEFT_OK; swaps++) {
+        status = weft_average_swap(r->graph);
+        if (status == WEFT_OK) status = read_parameters(r);
     }
     r->outcome->numbers[r->outcome->count++] = (float)loss;
     r->outcome->numbers[r->outcome->count++] = (float)r->validation;
@@ -127,6 +153,7 @@ static void run_rank(size_t rank, size_t ranks, void *user) {
     const weft_column columns[] = {
         {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = all->x},
         {.name = "carry", .dtype = WEFT_F32, .data = all->carry},
+        {.name = "word", .dtype = WEFT_I32, .data = all->words},
         {.name = "label", .dtype = WEFT_I32, .data = all->labels}};
     weft_context *context = NULL;
     weft_dataset *data = NULL;
@@ -139,7 +166,7 @@ static void run_rank(size_t rank, size_t ranks, void *user) {
     if (weft_context_create(&context, &opened) != WEFT_OK) abort();
     weft_distributed *const job = thread_ranks_join(context);
     if (weft_graph_create(&r.graph, context) != WEFT_OK) abort();
-    r.outcome->status = weft_dataset_from_memory(&data, context, EXAMPLES, columns, 3);
+    r.outcome->status = weft_dataset_from_memory(&data, context, EXAMPLES, columns, 4);
     if (r.outcome->status == WEFT_OK) r.outcome->status = train(&r, data, job);
     snprintf(r.outcome->line, sizeof r.outcome->line, "%s", r.outcome->status ? weft_last_error() : "");
     weft_distributed_release(job);
@@ -225,8 +252,25 @@ static void states_are_carried_from_pass_to_pass(void **state) {
                 (double)whole.numbers[i]);
 }
 
+/* ---- the state of the optimizer in parts ---- */
+
+static void states_of_optimizers_are_divided(void **state) {
+    training how = {.optimizer = weft_adam(1e-2f), .shards = SHARDS, .shards_optimizer = true};
+    (void)state;
+    how.optimizer.accumulate = 2;
+    how.optimizer.clip_norm = 0.1f;
+    check_everywhere(&how, "divided and accumulated");
+    how.optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.01f);
+    how.optimizer.average_decay = 0.9f;
+    check_everywhere(&how, "divided and averaged");
+    how.optimizer.average_decay = 0;
+    how.by_rows = true;
+    check_everywhere(&how, "divided and by rows");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
-        cmocka_unit_test(states_are_carried_from_pass_to_pass)};
+        cmocka_unit_test(states_are_carried_from_pass_to_pass),
+        cmocka_unit_test(states_of_optimizers_are_divided)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
