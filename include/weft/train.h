@@ -190,12 +190,18 @@ typedef struct weft_step {
     /* A callback that does not run the plan sets has_loss, and loss to the mean loss of the batch. */
     bool has_loss;
     float loss;
+    /* With gradient_shards: the number of the shard, and the first example of the batch that it has. */
+    size_t shard, first_example;
 } weft_step;
 
 /* Replaces weft_plan_run(step->plan). The callback may write further inputs and set scalars, and run the plan once or
  * several times; or it may do something else and set step->loss. It must write the inputs that have no column in the
  * dataset. The loss is read from the last run of the plan unless has_loss is set; if the plan did not run and has_loss
- * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status. */
+ * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status.
+ *
+ * With gradient_shards the callback is called for each shard that the process computes, and runs the plan of its loss and gradients. The plan,
+ * examples and columns are those of the shard; the update follows after the last shard. What the callback writes should depend on step, shard and
+ * examples alone, so that it does not matter who computes the shard. Setting has_loss is WEFT_ERROR_UNSUPPORTED. */
 typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
 
 /* Watches one value after each epoch, to stop early and to keep the weights of the best epoch. Each run begins without

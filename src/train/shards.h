@@ -173,6 +173,17 @@ weft_status wi_shards_take_states(wi_shards *shards);
 /* Releases the host memory. */
 void wi_shards_forget_states(wi_shards *shards);
 
+/* ---- shard_states.c ---- */
+/* Records the states with which all shards begin. */
+weft_status wi_shards_note_states(const wi_shards *shards);
+/* Enqueues the writes of the states before the process's shard number `own`. */
+weft_status wi_shards_begin_states(const wi_shards *shards, size_t own);
+/* Enqueues the reads after the shard; of states that are not averaged only after the process's first shard. slot: of the shard in the sum; NULL:
+ * the pass does not train. */
+weft_status wi_shards_end_states(const wi_shards *shards, size_t own, float *slot);
+/* Sets the averaged states of all processes to the mean over the shards that have examples. */
+weft_status wi_shards_finish_states(const wi_shards *shards, size_t examples, float *sums);
+
 /* ---- shard_carries.c ---- */
 /* The caller clears the carries, also after an error, before the graph is released. */
 weft_status wi_carries_init(wi_carries *carries, const weft_allocator *allocator,

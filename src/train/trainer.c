@@ -58,9 +58,6 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
             "weft_trainer_create: checkpoint_extra_count is %zu, expected at most %d, and checkpoint_extras "
             "must not be NULL",
             options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
-    if (options->gradient_histograms && options->step)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be used with a step "
-                                        "callback, which writes further inputs");
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }
@@ -234,6 +231,9 @@ static weft_status build_training(weft_trainer *trainer, weft_tensor *loss, cons
     wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
+    if (options->gradient_histograms && options->step && !shards)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be used with a step "
+                                        "callback, which writes further inputs");
     weft_tensor *const *const rated = shards ? shards->updates : updates;
     if (shards)
         WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, of_loss->fixed != 0, &options->optimizer));

@@ -5,16 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first option that is set of those that exclude gradient shards; NULL: none. */
-static const char *undivided_option(const weft_trainer_options *options) {
-    return options->step ? "step" : options->update_count ? "updates" : NULL;
-}
-
-static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = undivided_option(options);
-    if (!found) return WEFT_OK;
+static weft_status check_updates(const weft_trainer_options *options) {
+    if (!options->update_count) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
+        "weft_trainer_create: the option updates cannot be used with gradient shards or several processes");
 }
 
 static bool has_sparse_table(const weft_graph *graph) {
@@ -23,11 +17,13 @@ static bool has_sparse_table(const weft_graph *graph) {
     return false;
 }
 
-/* Can the batch not be divided into shards, but several devices share it in one plan (plan/create.c)? */
+/* Do several devices share the batch in one plan (plan/create.c)? Programs with these options have to be written for gradient shards, and a plan
+ * exchanges less of a table that is updated by rows. */
 static bool shares_batch(const weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
+    const bool is_special = options->step || options->update_count || options->carry_count;
     return weft_distributed_size(options->distributed) == 1 && options->gradient_shards == 0 &&
-           (undivided_option(options) || options->carry_count || has_sparse_table(trainer->graph));
+           (is_special || has_sparse_table(trainer->graph));
 }
 
 /* Opens a job if WEFT_DISTRIBUTED=mpi is set, so that a program that does not call weft_distributed_open can train in several
@@ -64,7 +60,7 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     divided_by->exchange = options->exchange;
     divided_by->shards_optimizer = options->shard_optimizer && ranks > 1;
     if (divided_by->count * divided_by->devices == 1) return WEFT_OK;
-    WI_TRY(check_callbacks(options));
+    WI_TRY(check_updates(options));
     WI_TRY(wi_shards_check(divided_by, options->batch));
     divided_by->carries = options->carry_count ? &trainer->carries : NULL;
     for (size_t i = 0; i < 3; i++)

@@ -64,6 +64,11 @@ struct weft_trainer {
     double run_began;
 };
 
+/* ---- a step (trainer_step.c): the hooks `run` and `run_shard` of the training pass (pass.h) ---- */
+weft_status wi_trainer_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record);
+weft_status wi_trainer_shard(
+    void *user, weft_plan *plan, const void *const *columns, const wi_shard_examples *shard);
+
 /* ---- processes that train together (trainer_group.c) ---- */
 /* Decides into how many shards batches are divided. In all ranks but 0, removes the options that write files. */
 weft_status wi_trainer_divide(weft_trainer *trainer);

@@ -44,6 +44,7 @@ typedef struct training {
     size_t shards;
     bool carries; /* a state goes from step to step, and the network has as many streams as a shard has */
     bool never_starts;              /* with carries: also from epoch to epoch, and on to the validation */
+    bool calls_back;                /* a callback writes an input that the dataset lacks */
     bool shards_optimizer, by_rows; /* by_rows: a table that is updated by rows */
 } training;
 
@@ -85,6 +86,21 @@ static bool go_on(void *user, const weft_epoch *state) {
     return until == 0 || state->step < until;
 }
 
+/* Noise that depends on the step and on the examples' places in the batch. */
+static weft_status add_noise(void *user, weft_step *step) {
+    rank_run *const r = user;
+    float noise[STREAMS][WIDTH];
+    if (step->examples * r->leg->how->shards != STREAMS) return WEFT_ERROR_INTERNAL;
+    if (step->first_example != step->shard * step->examples) return WEFT_ERROR_INTERNAL;
+    for (size_t i = 0; i < step->examples; i++) {
+        test_random random = test_random_named("noise", step->step * STREAMS + step->first_example + i);
+        for (size_t k = 0; k < WIDTH; k++) noise[i][k] = (float)test_random_between(&random, -0.1, 0.1);
+    }
+    weft_tensor *const input = weft_graph_find_input(r->graph, "noise");
+    const weft_status status = weft_plan_write(step->plan, input, noise, step->examples * sizeof *noise);
+    return status == WEFT_OK ? weft_plan_run(step->plan) : status;
+}
+
 static weft_tensor *input(rank_run *r, const char *name, weft_dtype dtype, int64_t width) {
     const training *const how = r->leg->how;
     const int64_t streams = how->carries ? STREAMS / (int64_t)how->shards : WEFT_BATCH;
@@ -94,6 +110,7 @@ static weft_tensor *input(rank_run *r, const char *name, weft_dtype dtype, int64
 static weft_tensor *build(rank_run *r) {
     const training *const how = r->leg->how;
     weft_tensor *h = weft_linear(input(r, "x", WEFT_F32, WIDTH), WIDTH);
+    if (how->calls_back) h = weft_add(h, input(r, "noise", WEFT_F32, WIDTH));
     if (how->by_rows) {
         h = weft_add(h, weft_embedding_layer(input(r, "word", WEFT_I32, 0), WORDS, WIDTH, NULL));
         (void)weft_sparse_updates(r->graph, "embedding*", true);
@@ -126,13 +143,14 @@ static weft_status train(rank_run *r, weft_dataset *data, weft_distributed *job)
     weft_tensor *const of = build(r);
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = how->optimizer, .epochs = 3,
         .batch = STREAMS, .loader_threads = 1, .keep_order = true, .gradient_shards = how->shards,
-        .carries = &r->keep, .carry_count = r->keep != NULL, .validation = data, .distributed = job,
+        .carries = &r->keep, .carry_count = r->keep != NULL, .validation = how->calls_back ? NULL : data,
+        .step = how->calls_back ? add_noise : NULL, .distributed = job,
         .shard_optimizer = how->shards_optimizer, .checkpoint = r->leg->folder, .on_epoch = note,
         .on_step = go_on, .user = r};
     weft_status status = weft_trainer_create(&trainer, of, &options);
     if (status == WEFT_OK && r->leg->resumes) status = weft_trainer_resume(trainer, r->leg->folder, NULL);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
-    if (status == WEFT_OK && r->leg->where->until == 0)
+    if (status == WEFT_OK && r->leg->where->until == 0 && !how->calls_back)
         status = weft_trainer_evaluate(trainer, data, &loss, NULL);
     if (status == WEFT_OK) status = read_parameters(r);
     const bool averages = how->optimizer.average_decay > 0;
@@ -225,31 +243,38 @@ static void check_everywhere(const training *how, const char *what) {
 
 /* ---- carried states ---- */
 
-static void each_shard_carries_its_state(void **state) {
-    training how = {.optimizer = weft_adam(1e-2f), .shards = SHARDS, .carries = true};
-    (void)state;
-    check_everywhere(&how, "carried");
+/* And but for rounding, the training is that of the undivided batch. */
+static void check_division(training how, const char *what) {
+    check_everywhere(&how, what);
     const outcome divided = run_alone(&how);
     how.shards = 1;
     const outcome whole = run_alone(&how);
     assert_int_equal(whole.count, divided.count);
     for (size_t i = 0; i < whole.count; i++)
         if (fabs((double)whole.numbers[i] - (double)divided.numbers[i]) > 2e-6)
-            fail_msg("number %zu is %.9g in shards, not %.9g", i, (double)divided.numbers[i],
+            fail_msg("%s: number %zu is %.9g in shards, not %.9g", what, i, (double)divided.numbers[i],
                 (double)whole.numbers[i]);
 }
 
-static void states_are_carried_from_pass_to_pass(void **state) {
-    training how = {.optimizer = weft_sgd(0.1f), .shards = SHARDS, .carries = true, .never_starts = true};
+static void each_shard_carries_its_state(void **state) {
+    const training how = {.optimizer = weft_adam(1e-2f), .shards = SHARDS, .carries = true};
     (void)state;
-    check_everywhere(&how, "never started");
-    const outcome divided = run_alone(&how);
-    how.shards = 1;
-    const outcome whole = run_alone(&how);
-    for (size_t i = 0; i < whole.count; i++)
-        if (fabs((double)whole.numbers[i] - (double)divided.numbers[i]) > 2e-6)
-            fail_msg("number %zu is %.9g in shards, not %.9g", i, (double)divided.numbers[i],
-                (double)whole.numbers[i]);
+    check_division(how, "carried");
+}
+
+static void states_are_carried_from_pass_to_pass(void **state) {
+    const training how = {
+        .optimizer = weft_sgd(0.1f), .shards = SHARDS, .carries = true, .never_starts = true};
+    (void)state;
+    check_division(how, "never started");
+}
+
+/* ---- step callbacks ---- */
+
+static void callbacks_run_shards(void **state) {
+    const training how = {.optimizer = weft_sgd(0.1f), .shards = SHARDS, .calls_back = true};
+    (void)state;
+    check_division(how, "called back");
 }
 
 /* ---- the state of the optimizer in parts ---- */
@@ -270,7 +295,7 @@ static void states_of_optimizers_are_divided(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
-        cmocka_unit_test(states_are_carried_from_pass_to_pass),
+        cmocka_unit_test(states_are_carried_from_pass_to_pass), cmocka_unit_test(callbacks_run_shards),
         cmocka_unit_test(states_of_optimizers_are_divided)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
