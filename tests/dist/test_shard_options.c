@@ -42,8 +42,10 @@ static const examples *make_examples(void) {
 typedef struct training {
     weft_optimizer optimizer;
     size_t shards;
-    bool carries; /* a state goes from step to step, and the network has as many streams as a shard has */
+    bool carries;     /* a state goes from step to step, and the network has as many streams as a shard has */
+    bool is_too_wide; /* but it has those of the batch */
     bool never_starts;              /* with carries: also from epoch to epoch, and on to the validation */
+    bool sets_loss;                 /* the callback also sets a loss */
     bool calls_back;                /* a callback writes an input that the dataset lacks */
     bool shards_optimizer, by_rows; /* by_rows: a table that is updated by rows */
 } training;
@@ -90,6 +92,7 @@ static bool go_on(void *user, const weft_epoch *state) {
 static weft_status add_noise(void *user, weft_step *step) {
     rank_run *const r = user;
     float noise[STREAMS][WIDTH];
+    step->has_loss = r->leg->how->sets_loss;
     if (step->examples * r->leg->how->shards != STREAMS) return WEFT_ERROR_INTERNAL;
     if (step->first_example != step->shard * step->examples) return WEFT_ERROR_INTERNAL;
     for (size_t i = 0; i < step->examples; i++) {
@@ -101,9 +104,14 @@ static weft_status add_noise(void *user, weft_step *step) {
     return status == WEFT_OK ? weft_plan_run(step->plan) : status;
 }
 
+/* Of the network. */
+static int64_t streams_of(const training *how) {
+    return how->is_too_wide ? STREAMS : STREAMS / (int64_t)how->shards;
+}
+
 static weft_tensor *input(rank_run *r, const char *name, weft_dtype dtype, int64_t width) {
     const training *const how = r->leg->how;
-    const int64_t streams = how->carries ? STREAMS / (int64_t)how->shards : WEFT_BATCH;
+    const int64_t streams = how->carries ? streams_of(how) : WEFT_BATCH;
     return weft_input_shape(r->graph, name, dtype, width ? 2 : 1, (const int64_t[]){streams, width});
 }
 
@@ -117,8 +125,7 @@ static weft_tensor *build(rank_run *r) {
     }
     if (how->carries) {
         weft_tensor *const carry = how->never_starts ? NULL : input(r, "carry", WEFT_F32, 0);
-        weft_tensor *const state =
-            weft_carried_state(r->graph, 2, (const int64_t[]){STREAMS / (int64_t)how->shards, WIDTH});
+        weft_tensor *const state = weft_carried_state(r->graph, 2, (const int64_t[]){streams_of(how), WIDTH});
         h = weft_tanh(weft_add(h, weft_carry_start(state, carry, 0)));
         r->keep = weft_assign(state, h);
     }
@@ -226,27 +233,20 @@ static void assert_same(const outcome *one, const outcome *other, const char *wh
                 (double)other->numbers[i], (double)one->numbers[i]);
 }
 
-/* In two devices, in three processes of one and two shards, and begun in two processes and ended in one with two devices. */
-static void check_everywhere(const training *how, const char *what) {
-    char text[128];
+/* Begun in three processes of one and two shards, and ended in one process with two devices, in the second epoch of three. Returns the outcome. */
+static outcome check_everywhere(const training *how, const char *what) {
     const outcome alone = run_alone(how);
-    const place devices = {1, 2, 0}, ranks = {3, 1, 0}, legs[] = {{2, 1, 7}, {1, 2, 0}};
-    const outcome on_devices = run(how, &devices, 1), on_ranks = run(how, &ranks, 1),
-                  resumed = run(how, legs, 2);
-    snprintf(text, sizeof text, "%s on two devices", what);
-    assert_same(&alone, &on_devices, text);
-    snprintf(text, sizeof text, "%s in three processes", what);
-    assert_same(&alone, &on_ranks, text);
-    snprintf(text, sizeof text, "%s resumed", what);
-    assert_same(&alone, &resumed, text);
+    const place legs[] = {{3, 1, 8}, {1, 2, 0}};
+    const outcome elsewhere = run(how, legs, 2);
+    assert_same(&alone, &elsewhere, what);
+    return alone;
 }
 
 /* ---- carried states ---- */
 
 /* And but for rounding, the training is that of the undivided batch. */
 static void check_division(training how, const char *what) {
-    check_everywhere(&how, what);
-    const outcome divided = run_alone(&how);
+    const outcome divided = check_everywhere(&how, what);
     how.shards = 1;
     const outcome whole = run_alone(&how);
     assert_int_equal(whole.count, divided.count);
@@ -284,18 +284,50 @@ static void states_of_optimizers_are_divided(void **state) {
     (void)state;
     how.optimizer.accumulate = 2;
     how.optimizer.clip_norm = 0.1f;
-    check_everywhere(&how, "divided and accumulated");
+    (void)check_everywhere(&how, "divided and accumulated");
     how.optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.01f);
     how.optimizer.average_decay = 0.9f;
-    check_everywhere(&how, "divided and averaged");
+    (void)check_everywhere(&how, "divided and averaged");
     how.optimizer.average_decay = 0;
     how.by_rows = true;
-    check_everywhere(&how, "divided and by rows");
+    (void)check_everywhere(&how, "divided and by rows");
+}
+
+/* ---- what is refused ---- */
+
+static void each_process_needs_a_shard(void **state) {
+    const training how = {.optimizer = weft_sgd(0.1f), .shards = 2};
+    (void)state;
+    const outcome ranks = run(&how, &(place){.ranks = 3, .devices = 1}, 1),
+                  devices = run(&how, &(place){.ranks = 2, .devices = 2}, 1);
+    assert_int_equal(ranks.status, WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(ranks.line, "gradient_shards is 2, but there are 3 processes"));
+    assert_int_equal(devices.status, WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(devices.line, "gradient_shards is 2, but there are 4 devices"));
+}
+
+static void a_callback_sets_no_loss(void **state) {
+    const training how = {.optimizer = weft_sgd(0.1f), .shards = 2, .calls_back = true, .sets_loss = true};
+    (void)state;
+    const outcome it = run(&how, &(place){.ranks = 1, .devices = 1}, 1);
+    assert_int_equal(it.status, WEFT_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(it.line, "the step callback set a loss at step 0, but with gradient shards"));
+}
+
+/* The network has the streams of a whole batch. */
+static void a_shard_needs_its_streams(void **state) {
+    const training how = {.optimizer = weft_sgd(0.1f), .shards = 2, .carries = true, .is_too_wide = true};
+    (void)state;
+    const outcome it = run(&how, &(place){.ranks = 1, .devices = 1}, 1);
+    assert_int_equal(it.status, WEFT_ERROR_SHAPE);
+    assert_non_null(
+        strstr(it.line, "8 examples in 2 gradient shards, but the network's inputs are fixed to 8"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
         cmocka_unit_test(states_are_carried_from_pass_to_pass), cmocka_unit_test(callbacks_run_shards),
-        cmocka_unit_test(states_of_optimizers_are_divided)};
+        cmocka_unit_test(states_of_optimizers_are_divided), cmocka_unit_test(each_process_needs_a_shard),
+        cmocka_unit_test(a_callback_sets_no_loss), cmocka_unit_test(a_shard_needs_its_streams)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
