@@ -273,7 +273,8 @@ typedef struct weft_trainer_options {
     weft_step_callback step;     /* default: weft_plan_run */
     weft_tensor *const *updates; /* assignments (weft_optimizer_step, weft_assign) that replace `optimizer` */
     size_t update_count;         /* at most WEFT_MAX_UPDATES */
-    /* Further assignments of every step, also in validation and evaluation: state for the next batch (text.h). */
+    /* Further assignments of every step, also in validation and evaluation: state for the next batch (text.h). With gradient_shards each shard
+     * has a value of the state, which begins as the state's value when the trainer is created. */
     weft_tensor *const *carries;
     size_t carry_count; /* at most WEFT_MAX_CARRIES */
     /* Counts epochs or updates over all runs; a plateau uses the validation loss. Default constant: callbacks may then
@@ -308,8 +309,8 @@ typedef struct weft_trainer_options {
     /* Distributions of all parameters after each epoch whose number, from 1, is a multiple of this; default 0: none. */
     size_t histogram_epochs;
     /* With histogram_epochs: also the distributions of the gradients in the first batch of these epochs, with the tags
-     * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
-     * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
+     * NAME/gradient. Without gradient_shards a plan of its own computes the gradients, which takes the memory of the gradients
+     * and of a copy of all parameters and states; this is WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
     /* Divides each batch into this many ranges of examples, the shards. A plan for batch / gradient_shards examples computes the gradients
      * of one shard; the gradients are added up in the order of the shards. One device computes the shards one after the other; the devices
@@ -317,16 +318,17 @@ typedef struct weft_trainer_options {
      * clipping and overflow are those of the whole batch.
      * Batch norms use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
      * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
-     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, `max_norm` of tables that are updated by rows, and
-     * losses that are neither sums nor means over the examples. In one process of several devices the default is 1 with these options, and
-     * with tables that are updated by rows: the devices then share the batch of the plan (weft_train_step). */
+     * processes, which is the default. Inputs with a fixed number of examples, as networks with `carries` have them, have those of a shard, and
+     * the loss counts as their mean. More than 1 excludes `updates`, `max_norm` of tables that are updated by rows, and losses that are
+     * neither sums nor means over the examples. In one process of several devices the default is 1 with `step`, `updates`, `carries` and tables
+     * that are updated by rows: the devices then share the batch of the plan (weft_train_step). */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
-     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
-     * `accumulate`, `average_decay`, tables that are updated by rows, and checkpoints that the program saves itself. Default false. */
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Sums of accumulated
+     * gradients are whole in each process. Excludes LAMB, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors),
