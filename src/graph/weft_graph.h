@@ -116,10 +116,18 @@ typedef struct wi_variable_list {
     size_t count, capacity;
 } wi_variable_list;
 
+/* From which a step of an optimizer was created. loss NULL: from gradients. names: the parameters that it updates; NULL: all. */
+typedef struct wi_update_origin {
+    struct weft_optimizer_state *optimizer;
+    weft_tensor *loss;
+    const char *names;
+} wi_update_origin;
+
 /* The learning rate of an update. */
 typedef struct wi_rated_update {
     const weft_tensor *update;
     weft_tensor *rate;
+    wi_update_origin origin;
     struct wi_rated_update *next;
 } wi_rated_update;
 

@@ -76,9 +76,16 @@ void wi_shards_clear(wi_shards *shards) {
     *shards = (wi_shards){0};
 }
 
-static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
-    WI_TRY(wi_minimize_divided(shards->part, terms->count > 0 && !terms->is_always, optimizer,
-        &shards->divided, shards->updates, WEFT_MAX_UPDATES, &shards->update_count));
+static weft_status minimize(
+    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const wi_shard_updates *by) {
+    wi_divided_loss of = {.part = shards->part,
+        .counts = terms->count > 0 && !terms->is_always,
+        .divided = &shards->divided,
+        .updates = shards->updates,
+        .capacity = WEFT_MAX_UPDATES,
+        .count = &shards->update_count};
+    WI_TRY(by->count ? wi_updates_divide(by->given, by->count, loss, &of)
+                     : wi_minimize_divided(&of, by->optimizer));
     shards->trains = true;
     wi_shards_share_averages(shards, true);
     /* Prevents the warning about a plan without updates: the plan of the loss changes no parameter by intention. */
@@ -89,10 +96,10 @@ static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const
 }
 
 weft_status wi_shards_divide(wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, bool is_fixed,
-    const weft_optimizer *optimizer) {
+    const wi_shard_updates *by) {
     weft_tensor *totals[WI_LOSS_TERMS];
     WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss, is_fixed));
-    if (optimizer) WI_TRY(minimize(shards, terms, optimizer));
+    if (by) WI_TRY(minimize(shards, loss, terms, by));
     for (size_t i = 0; i < terms->count; i++) totals[i] = terms->of[i].total;
     return terms->count ? wi_feed_collect(&shards->totals_feed, shards->allocator, totals, terms->count)
                         : WEFT_OK;

@@ -112,10 +112,16 @@ typedef struct wi_shard_options {
 weft_status wi_shards_check(const wi_shard_options *options, size_t batch);
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options);
 void wi_shards_clear(wi_shards *shards);
-/* Creates the loss of a shard and, if `optimizer` is not NULL, the update from the summed gradients. NULL: the pass does not train.
+/* What updates the parameters: updates of the program, created from the loss, or if count is 0, the optimizer. */
+typedef struct wi_shard_updates {
+    weft_tensor *const *given;
+    size_t count;
+    const weft_optimizer *optimizer;
+} wi_shard_updates;
+/* Creates the loss of a shard and, unless `by` is NULL, the update from the summed gradients. NULL: the pass does not train.
  * is_fixed: see wi_loss_of_shard. */
 weft_status wi_shards_divide(wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, bool is_fixed,
-    const weft_optimizer *optimizer);
+    const wi_shard_updates *by);
 /* *all: the seconds so far during which gradients were being exchanged. *exposed: the part of them in which the process only waited. */
 void wi_shards_exchange_seconds(const wi_shards *shards, double *all, double *exposed);
 

@@ -6,9 +6,10 @@
 #include <string.h>
 
 static weft_status check_updates(const weft_trainer_options *options) {
-    if (!options->update_count) return WEFT_OK;
+    if (!options->update_count || !options->shard_optimizer) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_trainer_create: the option updates cannot be used with gradient shards or several processes");
+        "weft_trainer_create: shard_optimizer cannot be used with the option updates, "
+        "whose optimizers have whole states");
 }
 
 static bool has_sparse_table(const weft_graph *graph) {

@@ -44,9 +44,11 @@ typedef struct training {
     size_t shards;
     bool carries;     /* a state goes from step to step, and the network has as many streams as a shard has */
     bool is_too_wide; /* but it has those of the batch */
-    bool never_starts;              /* with carries: also from epoch to epoch, and on to the validation */
-    bool sets_loss;                 /* the callback also sets a loss */
-    bool calls_back;                /* a callback writes an input that the dataset lacks */
+    bool never_starts; /* with carries: also from epoch to epoch, and on to the validation */
+    bool sets_loss;    /* the callback also sets a loss */
+    bool calls_back;   /* a callback writes an input that the dataset lacks */
+    /* Two optimizers, a state that counts steps, and one that follows a parameter after its updates. */
+    bool has_updates;
     bool shards_optimizer, by_rows; /* by_rows: a table that is updated by rows */
 } training;
 
@@ -132,28 +134,47 @@ static weft_tensor *build(rank_run *r) {
     return weft_cross_entropy(weft_linear(weft_tanh(h), CLASSES), input(r, "label", WEFT_I32, 0));
 }
 
-static weft_status read_parameters(rank_run *r) {
-    for (size_t i = 0; i < weft_graph_parameter_count(r->graph); i++) {
-        weft_tensor *const parameter = weft_graph_parameter(r->graph, i);
+/* Returns the number of updates. */
+static size_t list_updates(rank_run *r, weft_tensor *of, weft_tensor **updates) {
+    weft_tensor *const counter = weft_state_shape(r->graph, "counter", WEFT_F32, weft_zeros(), 0, NULL),
+                       *const follower = weft_state_shape(
+                           r->graph, "follower", WEFT_F32, weft_zeros(), 1, (const int64_t[]){CLASSES});
+    updates[0] = weft_assign(counter, weft_add(counter, weft_number(counter, 1)));
+    updates[1] = weft_train_step(of, weft_adam(1e-2f), "linear1.*");
+    updates[2] = weft_assign_after(follower, weft_graph_find(r->graph, "linear2.bias"));
+    updates[3] = weft_train_step(of, weft_sgd(0.1f), "linear2.*");
+    return 4;
+}
+
+static weft_status read_all(rank_run *r, size_t count, weft_tensor *get(const weft_graph *, size_t)) {
+    for (size_t i = 0; i < count; i++) {
+        weft_tensor *const variable = get(r->graph, i);
         float *const to = r->outcome->numbers + r->outcome->count;
-        const weft_status status = weft_tensor_read(parameter, to, parameter->variable->bytes);
+        if (*weft_tensor_name(variable) == '\0') continue; /* of an optimizer, in parts, or of a shard */
+        const weft_status status = weft_tensor_read(variable, to, variable->variable->bytes);
         if (status != WEFT_OK) return status;
-        r->outcome->count += parameter->variable->bytes / sizeof *to;
+        r->outcome->count += variable->variable->bytes / sizeof *to;
     }
     return WEFT_OK;
+}
+
+static weft_status read_parameters(rank_run *r) {
+    const weft_status status = read_all(r, weft_graph_parameter_count(r->graph), weft_graph_parameter);
+    return status == WEFT_OK ? read_all(r, weft_graph_state_count(r->graph), weft_graph_state) : status;
 }
 
 static weft_status train(rank_run *r, weft_dataset *data, weft_distributed *job) {
     const training *const how = r->leg->how;
     weft_trainer *trainer = NULL;
     double loss = 0;
-    weft_tensor *const of = build(r);
+    weft_tensor *updates[4], *const of = build(r);
+    const size_t update_count = how->has_updates ? list_updates(r, of, updates) : 0;
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = how->optimizer, .epochs = 3,
         .batch = STREAMS, .loader_threads = 1, .keep_order = true, .gradient_shards = how->shards,
-        .carries = &r->keep, .carry_count = r->keep != NULL, .validation = how->calls_back ? NULL : data,
-        .step = how->calls_back ? add_noise : NULL, .distributed = job,
-        .shard_optimizer = how->shards_optimizer, .checkpoint = r->leg->folder, .on_epoch = note,
-        .on_step = go_on, .user = r};
+        .updates = updates, .update_count = update_count, .carries = &r->keep, .carry_count = r->keep != NULL,
+        .validation = how->calls_back ? NULL : data, .step = how->calls_back ? add_noise : NULL,
+        .distributed = job, .shard_optimizer = how->shards_optimizer, .checkpoint = r->leg->folder,
+        .on_epoch = note, .on_step = go_on, .user = r};
     weft_status status = weft_trainer_create(&trainer, of, &options);
     if (status == WEFT_OK && r->leg->resumes) status = weft_trainer_resume(trainer, r->leg->folder, NULL);
     if (status == WEFT_OK) status = weft_trainer_run(trainer, data);
@@ -277,6 +298,14 @@ static void callbacks_run_shards(void **state) {
     check_division(how, "called back");
 }
 
+/* ---- updates of the program ---- */
+
+static void updates_of_programs_are_divided(void **state) {
+    const training how = {.shards = SHARDS, .has_updates = true};
+    (void)state;
+    check_division(how, "updates");
+}
+
 /* ---- the state of the optimizer in parts ---- */
 
 static void states_of_optimizers_are_divided(void **state) {
@@ -314,6 +343,20 @@ static void a_callback_sets_no_loss(void **state) {
     assert_non_null(strstr(it.line, "the step callback set a loss at step 0, but with gradient shards"));
 }
 
+static void updates_need_the_loss(void **state) {
+    weft_graph *const graph = test_graph();
+    weft_trainer *trainer = NULL;
+    weft_tensor *const loss =
+        weft_mse(weft_linear(weft_input(graph, "x", WEFT_F32, 3), 2), weft_input(graph, "y", WEFT_F32, 2));
+    weft_tensor *const update = weft_train_step(weft_mul_number(loss, 2), weft_sgd(0.1f), NULL);
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .batch = STREAMS,
+        .gradient_shards = SHARDS, .updates = &update, .update_count = 1};
+    (void)state;
+    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_UNSUPPORTED,
+        "cannot be computed from gradient shards: create it from the loss of the trainer");
+    weft_graph_release(graph);
+}
+
 /* The network has the streams of a whole batch. */
 static void a_shard_needs_its_streams(void **state) {
     const training how = {.optimizer = weft_sgd(0.1f), .shards = 2, .carries = true, .is_too_wide = true};
@@ -327,7 +370,8 @@ static void a_shard_needs_its_streams(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
         cmocka_unit_test(states_are_carried_from_pass_to_pass), cmocka_unit_test(callbacks_run_shards),
-        cmocka_unit_test(states_of_optimizers_are_divided), cmocka_unit_test(each_process_needs_a_shard),
-        cmocka_unit_test(a_callback_sets_no_loss), cmocka_unit_test(a_shard_needs_its_streams)};
+        cmocka_unit_test(updates_of_programs_are_divided), cmocka_unit_test(states_of_optimizers_are_divided),
+        cmocka_unit_test(each_process_needs_a_shard), cmocka_unit_test(a_callback_sets_no_loss),
+        cmocka_unit_test(updates_need_the_loss), cmocka_unit_test(a_shard_needs_its_streams)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

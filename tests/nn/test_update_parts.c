@@ -54,7 +54,8 @@ static trained train(const weft_optimizer *rule, size_t part, size_t parts) {
     size_t count = 0;
     assert_ok(weft_graph_create(&it.graph, test_context()));
     assert_ok(wi_minimize_divided(
-        make_loss(it.graph), false, rule, &it.divided, updates, WEFT_MAX_UPDATES, &count));
+        &(wi_divided_loss){make_loss(it.graph), false, &it.divided, updates, WEFT_MAX_UPDATES, &count},
+        rule));
     for (size_t i = 0; i < MOST; i++) first[i] = (float)(i % 17) / 17;
     for (size_t p = 0; p < PARAMETERS; p++) {
         weft_tensor *const parameter = weft_graph_parameter(it.graph, p);
@@ -128,7 +129,8 @@ static void refuse(const weft_optimizer *rule, size_t parts, weft_status status,
     size_t count = 0;
     assert_ok(weft_graph_create(&graph, test_context()));
     assert_fails(
-        wi_minimize_divided(make_loss(graph), false, rule, &divided, updates, WEFT_MAX_UPDATES, &count),
+        wi_minimize_divided(
+            &(wi_divided_loss){make_loss(graph), false, &divided, updates, WEFT_MAX_UPDATES, &count}, rule),
         status, why);
     weft_graph_release(graph);
 }
