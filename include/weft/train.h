@@ -327,8 +327,8 @@ typedef struct weft_trainer_options {
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
-     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Sums of accumulated
-     * gradients are whole in each process. Excludes LAMB, `updates`, and checkpoints that the program saves itself. Default false. */
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. With
+     * clip_norm and in f16, sums of accumulated gradients are whole in each process. Excludes LAMB, `updates`, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors), begin with the parameters of rank 0, and have the
