@@ -378,6 +378,7 @@ WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool
 
 /* Exchanges the parameters and their averages (average_decay). If two optimizers average a parameter, the average of
  * the later optimizer is used. Predict, evaluate or save, then call this again; a training run in between is an error.
+ * With weft_trainer_options.shard_optimizer, all processes call this together, while the trainer exists.
  * WEFT_ERROR_STATE: no average is kept, or there was no update yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);
 

@@ -190,12 +190,17 @@ typedef struct weft_step {
     /* A callback that does not run the plan sets has_loss, and loss to the mean loss of the batch. */
     bool has_loss;
     float loss;
+    size_t shard,
+        first_example; /* with gradient_shards: the shard's number, and its first example in the batch */
 } weft_step;
 
 /* Replaces weft_plan_run(step->plan). The callback may write further inputs and set scalars, and run the plan once or
  * several times; or it may do something else and set step->loss. It must write the inputs that have no column in the
  * dataset. The loss is read from the last run of the plan unless has_loss is set; if the plan did not run and has_loss
- * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status. */
+ * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status.
+ * With gradient_shards the callback is called for each shard that the process computes, and runs the plan of its loss and gradients. The plan,
+ * examples and columns are those of the shard; the update follows after the last shard. What the callback writes should depend on step, shard and
+ * examples alone, so that it does not matter who computes the shard. Setting has_loss is WEFT_ERROR_UNSUPPORTED. */
 typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
 
 /* Watches one value after each epoch, to stop early and to keep the weights of the best epoch. Each run begins without
@@ -262,12 +267,15 @@ typedef struct weft_trainer_options {
      * nan, inf or empty in CSV, and null in JSON. Each line is written as a whole. Logs are opened by the first run
      * and closed with the trainer. A resumed training removes the lines after its checkpoint and continues there. */
     const char *csv_log, *json_log;
-    bool log_steps;              /* also one line per step: loss and accuracy of its batch, learning rate */
-    bool append_logs;            /* default false: replaces an existing file */
-    weft_step_callback step;     /* default: weft_plan_run */
-    weft_tensor *const *updates; /* assignments (weft_optimizer_step, weft_assign) that replace `optimizer` */
-    size_t update_count;         /* at most WEFT_MAX_UPDATES */
-    /* Further assignments of every step, also in validation and evaluation: state for the next batch (text.h). */
+    bool log_steps;          /* also one line per step: loss and accuracy of its batch, learning rate */
+    bool append_logs;        /* default false: replaces an existing file */
+    weft_step_callback step; /* default: weft_plan_run */
+    /* Assignments (weft_train_step, weft_optimizer_step, weft_assign) that replace `optimizer`. With gradient_shards, those of parameters must come
+     * from weft_train_step, weft_optimizer_minimize or weft_minimize for the loss; a state gets the mean over the shards (f32) or shard 0's value. */
+    weft_tensor *const *updates;
+    size_t update_count; /* at most WEFT_MAX_UPDATES */
+    /* Further assignments of every step, also in validation and evaluation: state for the next batch (text.h). With gradient_shards each shard
+     * has a value of the state, which begins as the state's value when the trainer is created. */
     weft_tensor *const *carries;
     size_t carry_count; /* at most WEFT_MAX_CARRIES */
     /* Counts epochs or updates over all runs; a plateau uses the validation loss. Default constant: callbacks may then
@@ -302,31 +310,30 @@ typedef struct weft_trainer_options {
     /* Distributions of all parameters after each epoch whose number, from 1, is a multiple of this; default 0: none. */
     size_t histogram_epochs;
     /* With histogram_epochs: also the distributions of the gradients in the first batch of these epochs, with the tags
-     * NAME/gradient. A plan of its own computes the gradients, which takes the memory of the gradients and of a copy of
-     * all parameters and states. WEFT_ERROR_UNSUPPORTED together with `step`. */
+     * NAME/gradient. Without gradient_shards a plan of its own computes the gradients, which takes the memory of the gradients
+     * and of a copy of all parameters and states; this is WEFT_ERROR_UNSUPPORTED together with `step`. */
     bool gradient_histograms;
     /* Divides each batch into this many ranges of examples, the shards. A plan for batch / gradient_shards examples computes the gradients
      * of one shard; the gradients are added up in the order of the shards. One device computes the shards one after the other; the devices
      * of a context with several (weft_context_options.devices) divide the shards among them and compute at the same time. Loss, metrics,
-     * clipping and overflow are those of the whole batch.
-     * Batch norms use the statistics of a shard, and running statistics get the mean over the shards. The bits of the weights depend
-     * on this number, but not on the numbers of processes and devices. It divides the batch, and is at least the number of devices of all
-     * processes, which is the default. More than 1 excludes `step`, `updates`, `carries`, `max_norm` of tables that are updated by rows, and
-     * losses that are neither sums nor means over the examples. In one process of several devices the default is 1 with these options, and
-     * with tables that are updated by rows: the devices then share the batch of the plan (weft_train_step). */
+     * clipping and overflow are those of the whole batch. Batch norms use the statistics of a shard, and running statistics get the mean over
+     * the shards. The bits of the weights depend on this number, but not on the numbers of processes and devices.
+     * It divides the batch, and is at least the number of devices of all processes, which is the default. Inputs with a fixed number of examples, as networks with `carries` have them, have those of a shard, and
+     * the loss counts as their mean. More than 1 excludes `max_norm` of tables that are updated by rows, updates from other gradients than those
+     * of the loss, and losses that are neither sums nor means over the examples. In one process of several devices the default is 1 with `step`,
+     * `updates`, `carries` and tables that are updated by rows: the devices then share the batch of the plan (weft_train_step). */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
-     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. Excludes LAMB,
-     * `accumulate`, `average_decay`, tables that are updated by rows, and checkpoints that the program saves itself. Default false. */
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. With
+     * clip_norm and in f16, sums of accumulated gradients are whole in each process. Excludes LAMB, `updates`, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
-     * those of the launcher. All give the same options and datasets (differences are errors),
-     * begin with the parameters of rank 0, and have the same parameters after each step. Each process computes
-     * gradient_shards / processes shards, from shard rank · gradient_shards / processes on, loads only their examples, and calls the
-     * callbacks. Rank 0 alone writes logs, events, checkpoints and best_file; to resume, all load the same checkpoint. Retained. */
+     * those of the launcher. All give the same options and datasets (differences are errors), begin with the parameters of rank 0, and have the
+     * same parameters after each step. Each process computes gradient_shards / processes shards, from shard rank · gradient_shards / processes on,
+     * loads only their examples, and calls the callbacks. Rank 0 writes logs, events and files. To resume, all load the same checkpoint. Retained. */
     weft_distributed *distributed;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16

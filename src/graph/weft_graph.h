@@ -50,8 +50,9 @@ typedef struct wi_variable {
     /* With a role: if a state is divided among several processes, this variable is one of its parts, and the whole state covers `whole_bytes`
      * of the parameters from the offset `whole_covered` on. whole_bytes 0: the variable is the whole state. */
     size_t whole_covered, whole_bytes;
-    unsigned char
-        *whole; /* host memory with the whole state, while a file is written or read; NULL: there is none */
+    /* Host memory of whole_bytes bytes. With a role: the whole state, while a file is written or read. Without a role: the value for each
+     * gradient shard of a state that is carried from step to step (train/shard_carries.c). NULL: there is none. */
+    unsigned char *whole;
     bool transient; /* files do not contain it */
     bool assigned;  /* weft_assign changes it, so checkpoints contain its value */
     const char
@@ -115,10 +116,18 @@ typedef struct wi_variable_list {
     size_t count, capacity;
 } wi_variable_list;
 
+/* From which a step of an optimizer was created. loss NULL: from gradients. names: the parameters that it updates; NULL: all. */
+typedef struct wi_update_origin {
+    struct weft_optimizer_state *optimizer;
+    weft_tensor *loss;
+    const char *names;
+} wi_update_origin;
+
 /* The learning rate of an update. */
 typedef struct wi_rated_update {
     const weft_tensor *update;
     weft_tensor *rate;
+    wi_update_origin origin;
     struct wi_rated_update *next;
 } wi_rated_update;
 
@@ -189,6 +198,10 @@ struct weft_graph {
     bool
         told_of_training; /* the log has the warning about a plan in the form for training that updates nothing */
     bool swapped;         /* the parameters and their averages have been exchanged */
+    /* If processes keep averages for a part of the parameters each: sends the parts of the parameters to all. status: of this process, which
+     * gets an error if another process has one. NULL: there is no trainer that could. */
+    weft_status (*share_parts)(void *shares, weft_status status);
+    void *shares;
     wi_attachment *attachments;
     wi_host_state *host_states; /* in order of addition */
     uint64_t host_state_count;  /* including removed ones */

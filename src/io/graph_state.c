@@ -81,6 +81,21 @@ static size_t number_of_saved(const weft_graph *graph, size_t index) {
     return number;
 }
 
+/* If each gradient shard carries a value of its own, they are one entry: a row for each shard. */
+static weft_status list_carried(wi_saved_list *list, const wi_variable *variable, size_t number) {
+    WI_TRY(list_numbered(list, variable, "carried", number));
+    wi_saved_entry *const entry = &list->entries[list->count - 1];
+    if (!variable->whole) return WEFT_OK;
+    const size_t shards = variable->whole_bytes / variable->bytes;
+    entry->variable = NULL;
+    entry->host = variable->whole;
+    entry->bytes = variable->whole_bytes;
+    entry->rank = 2;
+    entry->dims[1] = (int64_t)(variable->bytes / weft_dtype_size(variable->tensor->dtype));
+    entry->dims[0] = (int64_t)shards;
+    return WEFT_OK;
+}
+
 static weft_status list_host_states(wi_saved_list *list, const weft_graph *graph) {
     size_t number = 0;
     for (wi_host_state *state = graph->host_states; state; state = state->next)
@@ -97,7 +112,7 @@ static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
         else if (variable->saved_as)
             WI_TRY(list_numbered(list, variable, variable->saved_as, number_of_saved(graph, i)));
         else if (variable->assigned && !variable->transient && *weft_tensor_name(variable->tensor) == '\0')
-            WI_TRY(list_numbered(list, variable, "carried", carried++));
+            WI_TRY(list_carried(list, variable, carried++));
     }
     return list_host_states(list, graph);
 }

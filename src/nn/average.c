@@ -15,16 +15,31 @@ static weft_status copy(
     return WEFT_OK;
 }
 
+/* The bytes of the parameter that the average covers: all, or those of a part, as processes may keep averages for a part of the parameters each.
+ * count 0: none. */
+typedef struct covered {
+    size_t first, count;
+} covered;
+
+static covered covered_by(const wi_variable *average, const wi_variable *parameter) {
+    const size_t end = parameter->offset + parameter->bytes, last = average->covered + average->bytes;
+    if (average->role != wi_average_role || average->covered_block != parameter->block) return (covered){0};
+    const size_t from = average->covered > parameter->offset ? average->covered : parameter->offset,
+                 to = last < end ? last : end;
+    return from < to ? (covered){from - parameter->offset, to - from} : (covered){0};
+}
+
 /* Exchanges a parameter with its average, at most scratch_bytes at a time. */
 static weft_status exchange(weft_graph *graph, const wi_variable *parameter, const wi_variable *average,
     cl_mem scratch, size_t scratch_bytes) {
     weft_context *const context = graph->context;
-    const size_t first = parameter->offset - average->covered;
+    const covered range = covered_by(average, parameter);
+    const size_t offset = parameter->offset + range.first, first = offset - average->covered;
     wi_graph_block_written(graph, parameter->block);
     wi_graph_block_written(graph, average->block);
-    for (size_t at = 0; at < parameter->bytes;) {
-        const size_t left = parameter->bytes - at, most = left < scratch_bytes ? left : scratch_bytes;
-        const wi_block_range a = wi_graph_block_range(graph, parameter->block, parameter->offset + at, most);
+    for (size_t at = 0; at < range.count;) {
+        const size_t left = range.count - at, most = left < scratch_bytes ? left : scratch_bytes;
+        const wi_block_range a = wi_graph_block_range(graph, parameter->block, offset + at, most);
         const wi_block_range b = wi_graph_block_range(graph, average->block, first + at, a.bytes);
         WI_TRY(copy(context, a.memory, scratch, a.offset, 0, b.bytes));
         WI_TRY(copy(context, b.memory, a.memory, b.offset, a.offset, b.bytes));
@@ -34,20 +49,24 @@ static weft_status exchange(weft_graph *graph, const wi_variable *parameter, con
     return WEFT_OK;
 }
 
-static bool covers(const wi_variable *average, const wi_variable *parameter) {
-    return average->role == wi_average_role && average->covered_block == parameter->block &&
-           average->covered <= parameter->offset && parameter->offset < average->covered + average->bytes;
-}
-
 /* The parameter's average; if several optimizers average it, that of the optimizer created last. NULL: there is
  * none. */
 static const wi_variable *average_of(const weft_graph *graph, const wi_variable *parameter) {
     const wi_variable *latest = NULL;
     for (size_t i = 0; i < graph->kinds[false].count; i++) {
         const wi_variable *const other = graph->kinds[false].of[i];
-        if (covers(other, parameter) && (!latest || other->optimizer >= latest->optimizer)) latest = other;
+        if (covered_by(other, parameter).count == 0) continue;
+        if (!latest || other->optimizer >= latest->optimizer) latest = other;
     }
     return latest;
+}
+
+static bool is_divided(const weft_graph *graph) {
+    bool any = false;
+    for (size_t i = 0; i < graph->kinds[false].count; i++)
+        any = any || (graph->kinds[false].of[i]->role == wi_average_role &&
+                         graph->kinds[false].of[i]->whole_bytes > 0);
+    return any;
 }
 
 /* *updates: the clock's updates that were not skipped. Waits for the device if updates can be skipped. */
@@ -98,9 +117,7 @@ static weft_status exchange_all(weft_graph *graph, cl_mem scratch, size_t scratc
     return WEFT_OK;
 }
 
-weft_status weft_average_swap(weft_graph *graph) {
-    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_average_swap: graph must not be NULL");
-    WI_TRY(weft_graph_status(graph));
+static weft_status swap(weft_graph *graph) {
     WI_TRY(check_averages(graph));
     WI_TRY(prepare_all(graph));
     wi_device *const device = wi_context_device(graph->context);
@@ -110,6 +127,18 @@ weft_status weft_average_swap(weft_graph *graph) {
     weft_status status = exchange_all(graph, scratch.memory, bytes);
     if (status == WEFT_OK) status = wi_queue_finish(device);
     wi_buffer_release(&scratch, device);
+    return status;
+}
+
+weft_status weft_average_swap(weft_graph *graph) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_average_swap: graph must not be NULL");
+    WI_TRY(weft_graph_status(graph));
+    if (is_divided(graph) && !graph->share_parts)
+        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: the averages are divided among processes "
+                                  "(shard_optimizer): call it in all of them, "
+                                  "before the trainer is released");
+    weft_status status = swap(graph);
+    if (is_divided(graph)) status = graph->share_parts(graph->shares, status);
     if (status == WEFT_OK) graph->swapped = !graph->swapped;
     return status;
 }

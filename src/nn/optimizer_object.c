@@ -2,7 +2,7 @@
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
-#include "nn/update_rules.h"
+#include "nn/optimizer_steps.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- creation ---- */
 
-static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimizer *rule) {
+weft_optimizer_state *wi_optimizer_make(weft_graph *graph, const weft_optimizer *rule) {
     weft_optimizer_state *const made = wi_arena_take(&graph->arena, sizeof *made);
     if (!made) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY), NULL;
     *made = (weft_optimizer_state){.graph = graph, .rule = *rule, .number = graph->optimizers};
@@ -52,7 +52,7 @@ static weft_status make_rate(weft_optimizer_state *optimizer) {
 }
 
 /* Creates the optimizer's learning rate. It becomes the rate that weft_minimize_rate returns. */
-static weft_status create_shared_rate(weft_optimizer_state *optimizer) {
+weft_status wi_optimizer_make_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
     WI_TRY(make_rate(optimizer));
     graph->rate = optimizer->rate;
@@ -81,9 +81,9 @@ static weft_optimizer_state *create(weft_graph *graph, const weft_optimizer *rul
     weft_status status = rule ? wi_optimizer_check(rule)
                               : wi_fail(WEFT_ERROR_ARGUMENT, "weft_optimizer_create: rule must not be NULL");
     if (status == WEFT_OK) status = wi_groups_check(NULL, rule);
-    if (status == WEFT_OK && !(made = make_optimizer(graph, rule))) return NULL;
+    if (status == WEFT_OK && !(made = wi_optimizer_make(graph, rule))) return NULL;
     if (status == WEFT_OK) status = keep_groups(made);
-    if (status == WEFT_OK) status = create_shared_rate(made);
+    if (status == WEFT_OK) status = wi_optimizer_make_rate(made);
     if (status == WEFT_OK) return made;
     wi_graph_fail_recorded(graph, status);
     return NULL;
@@ -131,8 +131,10 @@ static weft_status add_stretch(
 }
 
 /* Registers the parameters that are new to the optimizer: they all get one new clock, and parameters that are adjacent in a
- * block become one stretch. */
-static weft_status register_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
+ * block become one stretch. in_parts: each process updates a part of each range. Tables that are updated by rows are ranges of their own, and
+ * therefore stretches of their own. */
+static weft_status register_parameters(
+    weft_optimizer_state *optimizer, weft_tensor *const *gradients, bool in_parts) {
     weft_graph *const graph = optimizer->graph;
     const size_t count = weft_graph_parameter_count(graph);
     size_t clock = SIZE_MAX;
@@ -143,6 +145,7 @@ static weft_status register_parameters(weft_optimizer_state *optimizer, weft_ten
         for (; end < count && gradients[end]; end++) {
             const weft_tensor *const next = weft_graph_parameter(graph, end);
             if (next->variable->block != parameter->variable->block || is_known(optimizer, next)) break;
+            if (in_parts && (last->variable->sparse || next->variable->sparse)) break;
             last = next;
         }
         if (clock == SIZE_MAX) WI_TRY(new_clock(graph, optimizer->rule.accumulate, &clock));
@@ -153,10 +156,13 @@ static weft_status register_parameters(weft_optimizer_state *optimizer, weft_ten
 
 /* ---- a step ---- */
 
-static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_tensor *rate) {
+weft_status wi_note_update(const weft_tensor *update, const wi_update_origin *origin) {
+    weft_graph *const graph = update->graph;
     wi_rated_update *const noted = wi_arena_take(&graph->arena, sizeof *noted);
     if (!noted) return WEFT_ERROR_MEMORY;
-    *noted = (wi_rated_update){update, rate, graph->rated};
+    *noted = (wi_rated_update){update, origin->optimizer->rate, *origin, graph->rated};
+    if (origin->names) noted->origin.names = wi_arena_string(&graph->arena, origin->names);
+    if (origin->names && !noted->origin.names) return WEFT_ERROR_MEMORY;
     graph->rated = noted;
     return WEFT_OK;
 }
@@ -165,18 +171,19 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, wi_divided_update *divided, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
-    WI_TRY(register_parameters(optimizer, gradients));
+    WI_TRY(register_parameters(optimizer, gradients, divided && divided->parts > 1));
     return wi_update_make(optimizer, gradients, counts, divided, assignments);
 }
 
 /* As make_step, with the assignments joined to one output for plans, *update. */
-static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
+static weft_status make_update(const wi_update_origin *origin, weft_tensor *const *gradients,
     weft_tensor *counts, weft_tensor **update) {
     weft_tensor *assignments[WEFT_MAX_UPDATES];
+    weft_optimizer_state *const optimizer = origin->optimizer;
     WI_TRY(make_step(optimizer, gradients, counts, NULL, assignments));
     *update = wi_assign_all(assignments, wi_optimizer_writes(&optimizer->rule));
     WI_TRY(weft_graph_status(optimizer->graph));
-    return note_rate(optimizer->graph, *update, optimizer->rate);
+    return wi_note_update(*update, origin);
 }
 
 /* Checks that p is a parameter that the optimizer may update, and g a gradient of its shape. i: their index in the
@@ -254,7 +261,8 @@ static weft_tensor *step(weft_optimizer_state *optimizer, weft_tensor *const *pa
     weft_tensor *update = NULL, **const sorted = make_sorted(graph);
     weft_status status =
         sorted ? sort_gradients(graph, parameters, gradients, count, sorted) : WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) status = make_update(optimizer, sorted, counts, &update);
+    const wi_update_origin origin = {.optimizer = optimizer};
+    if (status == WEFT_OK) status = make_update(&origin, sorted, counts, &update);
     wi_release(graph->context->allocator, sorted);
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
@@ -318,35 +326,29 @@ static weft_status gradients_of_loss(
         names ? names : "*");
 }
 
-/* How the assignments of a step are returned. */
-typedef struct step_target {
-    weft_tensor **assignments;  /* used unless `update` is set */
-    weft_tensor **update;       /* gets all assignments as one output for plans */
-    wi_divided_update *divided; /* NULL: the update is in the plan of the loss */
-    bool counts;                /* with `divided`: a batch may be empty */
-} step_target;
-
 /* *counts: bool, rank 0, as in wi_update_make. */
-static weft_status counts_for(const step_target *target, weft_tensor *loss, weft_tensor **counts) {
+static weft_status counts_for(const wi_step_target *target, weft_tensor *loss, weft_tensor **counts) {
     if (!target->divided) return find_counts(loss, counts);
     if (!target->counts) return WEFT_OK;
-    weft_tensor *const any = target->divided->counts =
-        wi_ruled_scalar(loss->graph, "shard.counts", (wi_scalar){.value = 1, .is_unsaved = true});
+    weft_tensor **const any_of = &target->divided->counts;
+    if (!*any_of)
+        *any_of = wi_ruled_scalar(loss->graph, "shard.counts", (wi_scalar){.value = 1, .is_unsaved = true});
+    weft_tensor *const any = *any_of;
     *counts = weft_less(weft_number(any, 0), any);
     return weft_graph_status(loss->graph);
 }
 
-/* Creates a step for the loss. */
-static weft_status step_for_loss(const char *call, weft_optimizer_state *optimizer, weft_tensor *loss,
-    const char *names, const step_target *target) {
+weft_status wi_step_for_loss(const char *call, const wi_update_origin *origin, const wi_step_target *target) {
+    weft_optimizer_state *const optimizer = origin->optimizer;
+    weft_tensor *const loss = origin->loss;
     const weft_allocator *const allocator = optimizer->graph->context->allocator;
     weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
     weft_tensor *counts = NULL;
     weft_status status =
-        sorted && list ? gradients_of_loss(call, loss, names, list, sorted) : WEFT_ERROR_MEMORY;
+        sorted && list ? gradients_of_loss(call, loss, origin->names, list, sorted) : WEFT_ERROR_MEMORY;
     if (status == WEFT_OK) status = counts_for(target, loss, &counts);
     if (status == WEFT_OK)
-        status = target->update ? make_update(optimizer, sorted, counts, target->update)
+        status = target->update ? make_update(origin, sorted, counts, target->update)
                                 : make_step(optimizer, sorted, counts, target->divided, target->assignments);
     wi_release(allocator, sorted);
     wi_release(allocator, list);
@@ -362,8 +364,8 @@ static weft_tensor *build_optimizer_minimize(
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "%s: the loss belongs to another graph than the optimizer", call);
     weft_tensor *update = NULL;
-    const weft_status status =
-        step_for_loss(call, optimizer, loss, parameters, &(step_target){.update = &update});
+    const wi_update_origin origin = {optimizer, loss, parameters};
+    const weft_status status = wi_step_for_loss(call, &origin, &(wi_step_target){.update = &update});
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
@@ -376,60 +378,4 @@ weft_tensor *weft_optimizer_minimize(
 weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters) {
     return WI_CALL(loss, "weft_train_step",
         weft_optimizer_minimize(weft_optimizer_create(weft_tensor_graph(loss), &rule), loss, parameters));
-}
-
-/* ---- weft_minimize ---- */
-
-static weft_status check_parameters(const weft_graph *graph) {
-    const size_t count = weft_graph_parameter_count(graph);
-    size_t frozen = 0;
-    if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
-    for (size_t i = 0; i < count; i++) frozen += weft_graph_parameter(graph, i)->variable->frozen;
-    if (frozen == count) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
-    return WEFT_OK;
-}
-
-static weft_status minimize_by(
-    const weft_optimizer *rule, weft_tensor *loss, const step_target *target, size_t count) {
-    weft_graph *const graph = loss->graph;
-    weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
-    if (!optimizer) return weft_graph_status(graph);
-    WI_TRY(create_shared_rate(optimizer));
-    WI_TRY(step_for_loss("weft_minimize", optimizer, loss, NULL, target));
-    for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, target->assignments[i], optimizer->rate));
-    return WEFT_OK;
-}
-
-static weft_status minimize(weft_tensor *loss, const weft_optimizer *rule, const step_target *target,
-    size_t capacity, size_t *count) {
-    if (!loss) return wi_fail_null("weft_minimize", "loss");
-    if (!rule || !target->assignments || !count)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: optimizer, updates and count must not be NULL");
-    weft_graph *const graph = weft_tensor_graph(loss);
-    WI_TRY(weft_graph_status(graph));
-    WI_TRY(wi_optimizer_check(rule));
-    const size_t needed = wi_optimizer_writes(rule);
-    if (capacity < needed)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_minimize: there are %zu updates, but the array updates has room for %zu", needed, capacity);
-    WI_TRY(check_parameters(graph));
-    WI_TRY(wi_groups_check(graph, rule));
-    const wi_attempt attempt = wi_attempt_begin(graph);
-    WI_TRY(wi_attempt_end(&attempt, minimize_by(rule, loss, target, needed)));
-    *count = needed;
-    return WEFT_OK;
-}
-
-weft_status weft_minimize(
-    weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
-    const step_target target = {.assignments = updates};
-    return WI_STATUS_CALL(
-        weft_tensor_graph(loss), "weft_minimize", minimize(loss, rule, &target, capacity, count));
-}
-
-weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
-    wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count) {
-    const step_target target = {.assignments = updates, .divided = divided, .counts = counts};
-    *divided = (wi_divided_update){.part = divided->part, .parts = divided->parts};
-    return minimize(part, rule, &target, capacity, count);
 }

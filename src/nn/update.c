@@ -104,9 +104,8 @@ static weft_status divide_rows(wi_update *u, weft_tensor *gradient) {
     return weft_graph_status(u->graph);
 }
 
-/* Sets u->p, and u->g after accumulation and clipping by value. */
+/* Sets u->p, and u->g before accumulation. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
-    const weft_optimizer *const o = u->optimizer;
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
     if (u->by_rows && u->divided) WI_TRY(divide_rows(u, gradients[u->first]));
     if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
@@ -118,6 +117,12 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients + u->first, u->first, u->length, u->rows);
     if (u->divided) u->g = divide(u, u->g);
+    return weft_graph_status(u->graph);
+}
+
+/* Accumulation and clipping by value. */
+static weft_status accumulate(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
     u->g = wi_update_accumulate(u, u->g);
     if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
@@ -132,20 +137,11 @@ wi_row_range wi_part_of_rows(int64_t rows, size_t part, size_t parts) {
 }
 
 static weft_status check_part(const wi_update *u) {
-    const weft_optimizer *const o = u->optimizer;
-    const char *const found = o->kind == WEFT_LAMB   ? "LAMB, which needs whole parameters"
-                              : o->accumulate > 1    ? "accumulate"
-                              : o->average_decay > 0 ? "average_decay"
-                              : u->occurs            ? "tables that are updated by rows"
+    const char *const found = u->optimizer->kind == WEFT_LAMB ? "LAMB, which needs whole parameters"
                               : u->graph->blocks[u->stretch->block].pieces > 1
                                   ? "parameters that are larger than a buffer of the device"
                                   : NULL;
     if (found) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "optimizer: shard_optimizer cannot be used with %s", found);
-    if (u->rows < (int64_t)u->divided->parts)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: shard_optimizer divides parameters of %lld rows of %d numbers among %zu processes: "
-            "train such a small network without it",
-            (long long)u->rows, WI_FLAT_ROW, u->divided->parts);
     return WEFT_OK;
 }
 
@@ -155,10 +151,12 @@ static weft_tensor *own_rows(const wi_update *u, weft_tensor *x) {
     return wi_slice_dims(x, 0, u->stretch->own_first - u->first_row, u->stretch->own_rows, 1);
 }
 
-/* Reduces the range to the rows that this process updates. Each element is updated in the same way as in the whole range. */
+/* Reduces the range to the rows that this process updates. Each element is updated in the same way as in the whole range. A range of fewer rows than
+ * processes is updated by all. */
 static weft_status keep_own_rows(wi_update *u) {
     if (!u->divided || u->divided->parts < 2 || u->is_part) return WEFT_OK;
     WI_TRY(check_part(u));
+    if (u->rows < (int64_t)u->divided->parts) return WEFT_OK;
     const wi_row_range part = wi_part_of_rows(u->rows, u->divided->part, u->divided->parts);
     u->is_part = true;
     u->stretch->own_first = u->first_row + part.first;
@@ -167,6 +165,7 @@ static weft_status keep_own_rows(wi_update *u) {
     u->occurs = own_rows(u, u->occurs);
     u->rate = own_rows(u, u->rate);
     u->decay = own_rows(u, u->decay);
+    u->by_row = (wi_rows){own_rows(u, u->by_row.factor), own_rows(u, u->by_row.decay)};
     u->first_row = u->stretch->own_first;
     u->rows = u->shape.dims[0] = part.count;
     u->p_rows = u->p = wi_update_parameters(u);
@@ -175,7 +174,6 @@ static weft_status keep_own_rows(wi_update *u) {
 
 /* Applies coupled decay and the rule; u->pairs gets the next values of p and of the states. */
 static weft_status finish_range(wi_update *u) {
-    WI_TRY(keep_own_rows(u));
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
     weft_tensor *const next = wi_optimizer_apply_rule(u);
@@ -184,9 +182,17 @@ static weft_status finish_range(wi_update *u) {
     return weft_graph_status(u->graph);
 }
 
-/* A part of a process is small, and accumulated gradients belong to whole ranges. */
+/* Must all gradients be accumulated before the first parameter is updated? */
+static bool needs_all(const wi_update_step *s) {
+    return s->optimizer->rule.clip_norm > 0 || wi_loss_scales(s->optimizer->graph);
+}
+
+/* Reduces the ranges to what this process updates, and splits them if a memory limit requires this. Gradients that are accumulated already belong to
+ * whole ranges, which a part of a process is not. */
 static weft_status split_begun(wi_update_step *s) {
-    const bool stays = s->optimizer->rule.accumulate > 1 || (s->divided && s->divided->parts > 1);
+    const bool in_parts = s->divided && s->divided->parts > 1;
+    for (size_t i = 0; i < s->count; i++) WI_TRY(keep_own_rows(&s->ranges[i]));
+    const bool stays = in_parts && s->optimizer->rule.accumulate > 1 && needs_all(s);
     return stays ? WEFT_OK : wi_split_begun_ranges(s);
 }
 
@@ -202,10 +208,7 @@ static weft_status clip_norm(wi_update_step *s) {
     weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
     weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
     WI_TRY(split_begun(s));
-    for (size_t i = 0; i < s->count; i++) {
-        WI_TRY(keep_own_rows(&s->ranges[i]));
-        s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
-    }
+    for (size_t i = 0; i < s->count; i++) s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
     return WEFT_OK;
 }
 
@@ -255,13 +258,17 @@ static void check_all(wi_update_step *s) {
 
 static weft_status make_values(wi_update_step *s) {
     const bool clips = s->optimizer->rule.clip_norm > 0, scales = wi_loss_scales(s->optimizer->graph);
-    const bool whole = clips || scales || s->divided;
-    for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+    const bool all = needs_all(s), whole = all || s->divided;
+    for (size_t i = 0; i < s->count && whole; i++) {
+        WI_TRY(begin_range(&s->ranges[i], s->gradients));
+        if (all) WI_TRY(accumulate(&s->ranges[i]));
+    }
     for (size_t i = 0; i < s->count; i++) WI_TRY(wi_update_count(&s->ranges[i]));
     if (clips) WI_TRY(clip_norm(s));
     if (!clips && s->divided) WI_TRY(split_begun(s));
     for (size_t i = 0; i < s->count; i++) {
         if (!whole) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+        if (!all) WI_TRY(accumulate(&s->ranges[i]));
         WI_TRY(finish_range(&s->ranges[i]));
     }
     count_all(s);

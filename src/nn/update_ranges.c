@@ -148,19 +148,25 @@ weft_status wi_find_ranges(wi_update_step *s) {
     return WEFT_OK;
 }
 
-/* Makes *part, whose parameters are set, a part of a range whose gradient is computed. */
+/* Makes *part, whose parameters are set, a part of a range whose gradient is computed. Of a range that processes share, the rows of this process.
+ * rows 0: it has none of them. */
 static void begin_part(const wi_update_step *s, const wi_update *whole, wi_update *part) {
     const wi_update own = *part;
+    const int64_t end = own.first_row + own.rows, last = whole->first_row + whole->rows;
     *part = *whole;
-    if (own.rows == whole->rows) return;
+    part->first_row = own.first_row > whole->first_row ? own.first_row : whole->first_row;
+    part->rows = (end < last ? end : last) - part->first_row;
     part->first = own.first;
     part->length = own.length;
-    part->first_row = own.first_row;
-    part->rows = own.rows;
-    part->shape = own.shape;
+    if (part->rows <= 0 || part->rows == whole->rows) return;
+    part->shape.dims[0] = part->rows;
     part->p_rows = part->p = wi_update_parameters(part);
     part->g = rows_of(whole, part, whole->g);
     part->occurs = rows_of(whole, part, whole->occurs);
+    for (size_t i = 1; i < part->count; i++) { /* the sum of accumulated gradients */
+        part->pairs[i].variable = rows_of(whole, part, whole->pairs[i].variable);
+        part->pairs[i].value = rows_of(whole, part, whole->pairs[i].value);
+    }
     set_rows(s, part,
         &(wi_rows){rows_of(whole, part, whole->by_row.factor), rows_of(whole, part, whole->by_row.decay)});
 }
@@ -182,6 +188,7 @@ weft_status wi_split_begun_ranges(wi_update_step *s) {
         for (size_t first = whole->first, next; first < end; first = next) {
             next = stays ? end : end_of_part(s, first, end, false);
             begin_part(s, whole, add_range(s, first, next - first));
+            if (parts[s->count - 1].rows <= 0) s->count--;
         }
     }
     wi_release(graph->context->allocator, wholes);

@@ -128,9 +128,20 @@ weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon *
 /* ---- optimizer.c ---- */
 weft_status wi_optimizer_check(const weft_optimizer *optimizer);
 bool wi_optimizer_is_scheduled(const weft_optimizer *optimizer); /* its option `schedule` is set */
-/* Like weft_minimize, with the gradients of `part`, whose sum over all shards is the loss. counts: a batch may be empty. */
-weft_status wi_minimize_divided(weft_tensor *part, bool counts, const weft_optimizer *rule,
-    wi_divided_update *divided, weft_tensor **updates, size_t capacity, size_t *count);
+/* A loss of which each shard of the batch has a part, and the assignments that update the parameters with the sum of its gradients. */
+typedef struct wi_divided_loss {
+    weft_tensor *part; /* the sum over all shards is the loss */
+    bool counts;       /* a batch may be empty */
+    wi_divided_update *divided;
+    weft_tensor **updates; /* gets the assignments */
+    size_t capacity, *count;
+} wi_divided_loss;
+/* Like weft_minimize, with the gradients of `part`. */
+weft_status wi_minimize_divided(wi_divided_loss *of, const weft_optimizer *rule);
+/* Creates the steps of the given updates of parameters again, with the same optimizers and their states. WEFT_ERROR_UNSUPPORTED: one of them was not
+ * created from the loss. */
+weft_status wi_updates_divide(
+    weft_tensor *const *given, size_t given_count, weft_tensor *loss, wi_divided_loss *of);
 
 /* How many assignments an update has: one for the parameters, one for each kind of state. */
 size_t wi_optimizer_writes(const weft_optimizer *optimizer);

@@ -55,6 +55,8 @@ weft_status wi_plan_create_unowned(
 /* Creates a plan on several devices; NULL: on the context's first device. The public functions do not offer this. */
 weft_status wi_plan_create_on(weft_plan **plan, weft_tensor *const *outputs, size_t count,
     const weft_plan_options *options, const wi_plan_devices *devices);
+/* Does the output, an assignment, change parameters? */
+bool wi_updates_parameters(const weft_tensor *output);
 /* Runs the passes up to the placement. limit: of the plan's bytes; 0: none (fit.c). */
 weft_status wi_plan_fit(weft_plan *plan, size_t limit);
 /* Creates the launches unless they exist. May be called again after an error. */

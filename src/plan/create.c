@@ -9,8 +9,7 @@
 
 /* ---- devices ---- */
 
-/* Is it an update of parameters? */
-static bool is_update(const weft_tensor *output) {
+bool wi_updates_parameters(const weft_tensor *output) {
     while (output->op == &wi_op_assign_all) output = output->inputs[0];
     if (output->op->kind != WI_ASSIGN) return false;
     const weft_tensor *variable = output->inputs[0];
@@ -24,7 +23,7 @@ static bool may_share_batch(weft_tensor *const *outputs, size_t count, const wef
     bool trains = false;
     for (size_t i = 0; outputs && i < count; i++) {
         if (!outputs[i] || weft_graph_status(outputs[i]->graph) != WEFT_OK) return false;
-        trains = trains || is_update(outputs[i]);
+        trains = trains || wi_updates_parameters(outputs[i]);
     }
     const int devices = trains ? outputs[0]->graph->context->device_count : 1;
     if (devices == 1 || !given) return false;

@@ -2,6 +2,7 @@
 #include "cl/context.h"
 #include "graph/weft_graph.h"
 #include <inttypes.h>
+#include <string.h>
 #include <weft/text.h>
 
 static weft_tensor *build_carried_state(weft_graph *graph, int rank, const int64_t *dims) {
@@ -61,6 +62,8 @@ weft_status weft_carry_reset(weft_tensor *state) {
     void *const zeros = wi_allocate(allocator, bytes);
     if (!zeros) return WEFT_ERROR_MEMORY;
     const weft_status status = weft_tensor_write(state, zeros, bytes);
+    if (status == WEFT_OK && state->variable->whole)
+        memset(state->variable->whole, 0, state->variable->whole_bytes);
     wi_release(allocator, zeros);
     return status;
 }

@@ -306,8 +306,13 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
     return WEFT_OK;
 }
 
-weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples) {
-    if (feed->fixed == 0 || (uint64_t)feed->fixed == examples) return WEFT_OK;
+weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples, size_t shards) {
+    if (feed->fixed == 0 || (uint64_t)feed->fixed * shards == examples) return WEFT_OK;
+    if (shards > 1)
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "the batch has %zu examples in %zu gradient shards, but the network's inputs are fixed to "
+            "%" PRId64 ": build the network for the examples of a shard, batch / gradient_shards",
+            examples, shards, feed->fixed);
     WI_FAIL(WEFT_ERROR_SHAPE,
         "the batch has %zu examples, but the network's inputs are fixed to %" PRId64
         " (the streams of a text)",

@@ -48,8 +48,8 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
 /* Finds the column of each input by name, and checks dtype and shape. Columns without an input are allowed. Errors:
  * WEFT_ERROR_ARGUMENT (no column, or two), WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
-/* WEFT_ERROR_SHAPE: the inputs have a fixed number of examples, which is not `examples`. */
-weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
+/* WEFT_ERROR_SHAPE: the inputs have a fixed number of examples, which a shard of a batch of `examples` examples does not have. */
+weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples, size_t shards);
 /* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
 /* Checks the labels of a loaded batch whose columns are not in memory. */

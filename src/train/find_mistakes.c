@@ -127,7 +127,7 @@ static weft_status find(weft_mistakes *found, weft_tensor *logits, weft_dataset 
     weft_loader_release(s.loader);
     wi_mistakes_free(s.mistakes);
     weft_dataset_release(s.dataset);
-    if (s.feed.allocator) wi_feed_clear(&s.feed);
+    wi_feed_clear(&s.feed);
     return status;
 }
 

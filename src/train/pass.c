@@ -195,8 +195,9 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
             "the dataset has only %zu examples, fewer than one batch of %zu, and drop_last skips smaller "
             "batches",
             dataset->examples, pass->batch);
-    if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
-    if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
+    const size_t shards = pass->shards ? pass->shards->count : 1;
+    if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch, shards));
+    if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch, shards));
     const bool stale = pass->known && pass->known_version != wi_graph_encodings_version(pass->known);
     if (pass->given != dataset || stale) {
         if (dataset->count > WI_PASS_COLUMNS)
@@ -377,7 +378,7 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
         if (finish || pass->pending == pass->interval) WI_TRY(finish_interval(pass, hooks));
     }
     WI_TRY(finish_interval(pass, hooks));
-    return pass->shards ? wi_shards_join_metrics(pass) : WEFT_OK;
+    return pass->shards ? wi_shards_join(pass) : WEFT_OK;
 }
 
 weft_status wi_pass_run(

@@ -43,11 +43,19 @@ typedef struct wi_pass_start {
 
 typedef struct wi_pass wi_pass;
 typedef struct wi_shards wi_shards;
+/* The shard number `index` of a batch has the batch's examples [first, first + count). */
+typedef struct wi_shard_examples {
+    size_t index, first, count;
+} wi_shard_examples;
+
 typedef struct wi_pass_hooks {
     void *user;
     /* Called in place of weft_plan_run; may be NULL. If it sets record->loss, it clears record->measured, and the
      * outputs of the plan are not read. */
     weft_status (*run)(void *user, weft_plan *plan, const void *const *columns, wi_record *record);
+    /* If batches are divided: called in place of weft_plan_run for the loss of a shard; may be NULL. columns: of the shard's examples. */
+    weft_status (*run_shard)(
+        void *user, weft_plan *plan, const void *const *columns, const wi_shard_examples *shard);
     /* After a step was enqueued. *finish: end the interval now. *stop: end the pass. */
     weft_status (*after_step)(void *user, bool *finish, bool *stop);
     /* After an interval, with its records; pass->totals include them. */

@@ -138,7 +138,7 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     weft_plan *plan = NULL;
     wi_feed feed = {0};
     weft_status status = wi_feed_collect(&feed, graph->context->allocator, w.outputs, w.count);
-    if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
+    if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch, 1);
     if (status == WEFT_OK) status = bind_inputs(&feed, graph, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
     w.sizes = feed.digest;

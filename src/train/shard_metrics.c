@@ -1,4 +1,4 @@
-/* The metrics of divided passes (contract in shards.h). */
+/* The metrics of divided passes, and what processes tell one another at the ends of passes (contract in shards.h). */
 #include "train/shards.h"
 #include <string.h>
 
@@ -16,15 +16,8 @@ void wi_shards_note_metrics(wi_pass *pass) {
     copy_sums(pass, pass->shards->metrics, false);
 }
 
-weft_status wi_shards_gather_metrics(wi_pass *pass, bool wanted) {
-    const bool measures = pass->shards && pass->measures.count > pass->counts;
-    if (!measures || weft_distributed_size(pass->shards->group) == 1) return WEFT_OK;
-    WI_TRY(wi_group_any(pass->shards->group, &wanted));
-    return wanted ? wi_shards_join_metrics(pass) : WEFT_OK;
-}
-
 /* What each process has added since the last time is added to what all had then, in the order of ranks. */
-weft_status wi_shards_join_metrics(wi_pass *pass) {
+static weft_status join_metrics(wi_pass *pass) {
     wi_shards *const shards = pass->shards;
     const size_t ranks = weft_distributed_size(shards->group), numbers = shards->metric_numbers;
     double *const own = shards->metrics + numbers, *const all = own + numbers;
@@ -36,4 +29,16 @@ weft_status wi_shards_join_metrics(wi_pass *pass) {
         for (size_t i = 0; i < numbers; i++) shards->metrics[i] += all[r * numbers + i];
     copy_sums(pass, shards->metrics, true);
     return WEFT_OK;
+}
+
+weft_status wi_shards_join(wi_pass *pass) {
+    WI_TRY(wi_shards_gather_carries(pass->shards));
+    return join_metrics(pass);
+}
+
+weft_status wi_shards_join_early(wi_pass *pass, bool wanted) {
+    const bool any = pass->shards && (pass->measures.count > pass->counts || pass->shards->carries);
+    if (!any || weft_distributed_size(pass->shards->group) == 1) return WEFT_OK;
+    WI_TRY(wi_group_any(pass->shards->group, &wanted));
+    return wanted ? wi_shards_join(pass) : WEFT_OK;
 }

@@ -40,6 +40,7 @@ static weft_status read_own(wi_shards *shards) {
     const wi_divided_update *const divided = &shards->divided;
     float *numbers = wi_sum_slot(&shards->sum, 0);
     for (size_t i = 0; i < divided->count; numbers += divided->bytes[i++] / sizeof *numbers) {
+        if (divided->length[i] == 0) continue; /* the counts of rows */
         const wi_row_range own = part_of(divided->bytes[i], divided->part, divided->parts);
         WI_TRY(
             copy_range(shards, i, (size_t)own.first, (size_t)(own.first + own.count), numbers, read_bytes));
@@ -47,20 +48,21 @@ static weft_status read_own(wi_shards *shards) {
     return WEFT_OK;
 }
 
+static weft_status gather_range(const wi_shards *shards, size_t range, const float *own, float *all) {
+    const wi_divided_update *const divided = &shards->divided;
+    for (size_t r = 0; r < divided->parts; r++)
+        shards->bytes[r] = (size_t)part_of(divided->bytes[range], r, divided->parts).count;
+    const size_t at = (size_t)part_of(divided->bytes[range], divided->part, divided->parts).first;
+    WI_TRY(wi_group_gather(shards->group, own + at / sizeof *own, shards->bytes, all));
+    return copy_range(shards, range, 0, divided->bytes[range], all, write_bytes);
+}
+
 static weft_status gather_all(wi_shards *shards) {
     const wi_divided_update *const divided = &shards->divided;
-    const float *own = wi_sum_slot(&shards->sum, 0);
-    float *all = shards->sum.result;
-    for (size_t i = 0; i < divided->count; i++) {
-        for (size_t r = 0; r < divided->parts; r++)
-            shards->bytes[r] = (size_t)part_of(divided->bytes[i], r, divided->parts).count;
-        const size_t at =
-            (size_t)part_of(divided->bytes[i], divided->part, divided->parts).first / sizeof *own;
-        WI_TRY(wi_group_gather(shards->group, own + at, shards->bytes, all));
-        WI_TRY(copy_range(shards, i, 0, divided->bytes[i], all, write_bytes));
-        own += divided->bytes[i] / sizeof *own;
-        all += divided->bytes[i] / sizeof *all;
-    }
+    size_t at = 0;
+    for (size_t i = 0; i < divided->count; at += divided->bytes[i++] / sizeof(float))
+        if (divided->length[i] > 0) /* not the counts of rows */
+            WI_TRY(gather_range(shards, i, wi_sum_slot(&shards->sum, 0) + at, shards->sum.result + at));
     return WEFT_OK;
 }
 
@@ -72,6 +74,22 @@ weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status) {
     shards->sum.seconds += wi_clock_seconds() - began;
     shards->sum.exposed_seconds += wi_clock_seconds() - began;
     return WEFT_OK;
+}
+
+/* The program has exchanged this process's part of the parameters with their averages (weft_average_swap). */
+static weft_status share_parts(void *user, weft_status status) {
+    wi_shards *const shards = user;
+    if (status == WEFT_OK && !shards->sum.slots)
+        status = wi_fail(WEFT_ERROR_STATE, "weft_average_swap: the averages are divided among processes "
+                                           "(shard_optimizer), which exchange them "
+                                           "only after weft_trainer_run");
+    return wi_shards_gather_parameters(shards, status);
+}
+
+void wi_shards_share_averages(wi_shards *shards, bool shares) {
+    if (!shards->part || !wi_shards_optimizer(shards)) return;
+    shards->part->graph->share_parts = shares ? share_parts : NULL;
+    shards->part->graph->shares = shares ? shards : NULL;
 }
 
 /* ---- states ---- */

@@ -12,8 +12,9 @@ typedef struct step {
     wi_pass *pass;
     wi_shards *shards;
     const void *const *columns;
-    size_t examples, first; /* examples of the batch; the first example of this process */
-    uint64_t draws;         /* the graph's counter of random numbers before the step */
+    const wi_pass_hooks *hooks; /* may be NULL */
+    size_t examples, first;     /* examples of the batch; the first example of this process */
+    uint64_t draws;             /* the graph's counter of random numbers before the step */
     size_t next
         [WI_MAX_DEVICES]; /* by device: the shard of this process at which the search for its next shard begins */
     bool is_busy[WI_MAX_DEVICES];
@@ -111,43 +112,6 @@ static weft_status set_shares(const step *s, size_t shard) {
     return WEFT_OK;
 }
 
-/* ---- states ---- */
-
-/* Enqueues the reads of the states. others NULL: only the averaged states are read. */
-static weft_status read_states(
-    const wi_shards *shards, wi_device *device, float *averaged, unsigned char *others) {
-    for (size_t i = 0; i < shards->state_count; i++) {
-        const wi_shard_state *const state = &shards->states[i];
-        if (!state->is_averaged && !others) continue;
-        void *const to = state->is_averaged ? (void *)(averaged + state->at) : (void *)(others + state->at);
-        WI_TRY(wi_variable_read_on(state->variable, device, to));
-    }
-    return WEFT_OK;
-}
-
-static weft_status write_states(
-    const wi_shards *shards, wi_device *device, const float *averaged, const unsigned char *others) {
-    for (size_t i = 0; i < shards->state_count; i++) {
-        const wi_shard_state *const state = &shards->states[i];
-        const void *const from =
-            state->is_averaged ? (const void *)(averaged + state->at) : (const void *)(others + state->at);
-        WI_TRY(wi_variable_write_on(state->variable, device, from));
-    }
-    return WEFT_OK;
-}
-
-/* Sets the averaged states of all processes to the mean over the shards that have examples. */
-static weft_status finish_states(const step *s, float *sums) {
-    wi_shards *const shards = s->shards;
-    const size_t filled = s->examples < shards->count ? s->examples : shards->count;
-    if (shards->state_count == 0) return WEFT_OK;
-    for (size_t i = 0; i < shards->state_floats; i++) sums[i] /= (float)filled;
-    if (shards->other_bytes && shards->group)
-        WI_TRY(
-            wi_group_broadcast(shards->group, shards->others + shards->other_bytes, shards->other_bytes, 0));
-    return write_states(shards, device_at(shards, 0), sums, shards->others + shards->other_bytes);
-}
-
 /* ---- the loss and the gradients of a shard ---- */
 
 static weft_status read_results(step *s, weft_plan *plan) {
@@ -195,33 +159,26 @@ static weft_status take_results(
     return WEFT_OK;
 }
 
-/* Records the states with which all shards begin. States that are not averaged do not change if shard 0 has no examples. */
-static weft_status note_states(const wi_shards *shards) {
-    wi_device *const device = device_at(shards, 0);
-    if (shards->state_count == 0) return WEFT_OK;
-    WI_TRY(read_states(shards, device, shards->before, shards->others));
-    WI_TRY(wi_queue_finish(device));
-    memcpy(shards->others + shards->other_bytes, shards->others, shards->other_bytes);
-    return WEFT_OK;
+static bool calls_back(const step *s) {
+    return s->hooks && s->hooks->run_shard;
 }
 
-/* Resets the states before a shard. The first shard of each device needs no reset: the device has the states already (on further devices
- * by wi_copies_update). */
-static weft_status begin_states(const wi_shards *shards, size_t own) {
-    const bool is_first = wi_shard_devices_next(&shards->devices, shards->devices.of[own], 0) == own;
-    if (shards->state_count == 0 || is_first) return WEFT_OK;
-    return write_states(shards, device_of(shards, own), shards->before, shards->others);
+/* Are the gradients read while the backward pass goes on? Not with several devices, because enqueueing a read blocks in some drivers, and not if a
+ * callback runs the plan. */
+static bool reads_early(const step *s) {
+    return s->shards->trains && s->shards->devices.count == 1 && !calls_back(s);
 }
 
-/* Reads the states after a shard; those that are not averaged only after the process's first shard. */
-static weft_status end_states(const wi_shards *shards, size_t own, float *slot) {
-    if (shards->state_count == 0) return WEFT_OK;
-    return read_states(
-        shards, device_of(shards, own), slot, own == 0 ? shards->others + shards->other_bytes : NULL);
+static weft_status run_plan(
+    const step *s, size_t own, size_t shard, weft_plan *plan, const void *const *columns) {
+    const wi_shard_range of = examples_of(s, shard);
+    const wi_shard_examples examples = {shard, of.first, of.count};
+    if (reads_early(s)) return wi_shards_run_reading(s->shards, plans_for(s->shards, of.count), own);
+    if (calls_back(s)) return s->hooks->run_shard(s->hooks->user, plan, columns, &examples);
+    return weft_plan_run(plan);
 }
 
-/* Enqueues the launches of a shard, and on a single device also the reads of its gradients. (With several devices the reads are enqueued
- * later, because enqueueing a read blocks in some drivers.) */
+/* Enqueues the launches of a shard, and if they are read early also the reads of its gradients. */
 static weft_status start_shard(step *s, size_t own) {
     wi_shards *const shards = s->shards;
     const size_t shard = shards->own.first + own, examples = examples_of(s, shard).count;
@@ -230,11 +187,10 @@ static weft_status start_shard(step *s, size_t own) {
     weft_plan *const plan = plan_of(s, own);
     columns_of(s, shard, columns);
     WI_TRY(set_shares(s, shard));
-    WI_TRY(begin_states(shards, own));
+    WI_TRY(wi_shards_begin_states(shards, own));
     plan->request.graph->draws = s->draws + shard;
     WI_TRY(wi_feed_write(&s->pass->feed, plan, columns, examples));
-    const bool reads = shards->trains && shards->devices.count == 1;
-    return reads ? wi_shards_run_reading(shards, plans_for(shards, examples), own) : weft_plan_run(plan);
+    return run_plan(s, own, shard, plan, columns);
 }
 
 /* Waits for a shard, and reads its results. */
@@ -250,10 +206,9 @@ static weft_status finish_shard(step *s, size_t own, wi_shard_result *result) {
     weft_plan *const plan = plan_of(s, own);
     columns_of(s, shard, columns);
     WI_TRY(read_results(s, plan));
-    if (slot && shards->devices.count > 1) WI_TRY(read_gradients(s, plan, slot));
-    if (slot && shards->devices.count == 1)
-        WI_TRY(wi_shards_send_gradients(shards, plans_for(shards, examples), own));
-    if (slot) WI_TRY(end_states(shards, own, slot + shards->gradients));
+    if (slot && !reads_early(s)) WI_TRY(read_gradients(s, plan, slot));
+    if (slot && reads_early(s)) WI_TRY(wi_shards_send_gradients(shards, plans_for(shards, examples), own));
+    WI_TRY(wi_shards_end_states(shards, own, slot));
     WI_TRY(weft_plan_wait(plan));
     return take_results(s, columns, examples, result);
 }
@@ -312,7 +267,7 @@ static weft_status run_shards(step *s, weft_status status) {
     const double began = wi_clock_seconds();
     const bool measures = s->examples == s->pass->batch && wi_shard_devices_measure(&shards->devices);
     if (status == WEFT_OK) status = wi_copies_update(shards->part->graph);
-    if (status == WEFT_OK) status = note_states(shards);
+    if (status == WEFT_OK) status = wi_shards_note_states(shards);
     for (size_t i = 0; i < shards->own.count; i++) {
         if (status == WEFT_OK) status = measures ? run_measured(s, i, &own[i]) : run_next(s, i, &own[i]);
         if (!shards->trains) continue;
@@ -395,7 +350,8 @@ static weft_status set_counts(const step *s) {
     return weft_scalar_set(s->shards->divided.counts, counts);
 }
 
-static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record) {
+static weft_status update(step *s, wi_record *record) {
+    const wi_pass_hooks *const hooks = s->hooks;
     wi_shards *const shards = s->shards;
     const wi_divided_update *const divided = &shards->divided;
     float *sums = shards->sum.result;
@@ -404,7 +360,7 @@ static weft_status update(step *s, const wi_pass_hooks *hooks, wi_record *record
         WI_TRY(weft_plan_write(shards->update, divided->sums[i], sums, divided->bytes[i]));
         sums += divided->bytes[i] / sizeof *sums;
     }
-    WI_TRY(finish_states(s, sums));
+    WI_TRY(wi_shards_finish_states(shards, s->examples, sums));
     const weft_status status = hooks && hooks->run
                                    ? hooks->run(hooks->user, shards->update, s->columns, record)
                                    : weft_plan_run(shards->update);
@@ -424,8 +380,12 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     const wi_pass_hooks *hooks, wi_record *record) {
     wi_shards *const shards = pass->shards;
     weft_graph *const graph = shards->part->graph;
-    step s = {
-        .pass = pass, .shards = shards, .columns = columns, .examples = examples, .draws = graph->draws};
+    step s = {.pass = pass,
+        .shards = shards,
+        .columns = columns,
+        .hooks = hooks,
+        .examples = examples,
+        .draws = graph->draws};
     s.first = wi_shards_examples(shards, examples).first;
     WI_TRY(run_shards(&s, find_totals(&s, status)));
     graph->draws = s.draws + (draws(shards) ? shards->count : 0);
@@ -433,5 +393,5 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
     join_accuracy(&s, record);
     watch_speeds(&s);
     if (examples == pass->batch) wi_shards_note_seconds(shards);
-    return shards->trains ? update(&s, hooks, record) : WEFT_OK;
+    return shards->trains ? update(&s, record) : WEFT_OK;
 }

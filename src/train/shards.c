@@ -34,7 +34,8 @@ void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi
         .group = options->group,
         .count = options->count,
         .exchange = options->exchange,
-        .equal_devices = options->equal_devices};
+        .equal_devices = options->equal_devices,
+        .carries = options->carries};
     if (options->shards_optimizer) {
         shards->divided.part = weft_distributed_rank(options->group);
         shards->divided.parts = weft_distributed_size(options->group);
@@ -59,8 +60,9 @@ void wi_shards_forget_plans(wi_shards *shards) {
 
 void wi_shards_clear(wi_shards *shards) {
     wi_shards_forget_plans(shards);
-    if (shards->totals_feed.allocator) wi_feed_clear(&shards->totals_feed);
-    if (shards->sum.allocator) wi_sum_clear(&shards->sum);
+    if (shards->trains) wi_shards_share_averages(shards, false);
+    wi_feed_clear(&shards->totals_feed);
+    wi_sum_clear(&shards->sum);
     wi_release(shards->allocator, shards->states);
     wi_release(shards->allocator, shards->before);
     wi_release(shards->allocator, shards->others);
@@ -70,14 +72,22 @@ void wi_shards_clear(wi_shards *shards) {
     wi_release(shards->allocator, shards->bytes);
     wi_release(shards->allocator, shards->by_rank.firsts);
     wi_release(shards->allocator, shards->by_rank.seconds);
-    if (shards->speeds.allocator) wi_speeds_clear(&shards->speeds);
+    wi_speeds_clear(&shards->speeds);
     *shards = (wi_shards){0};
 }
 
-static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
-    WI_TRY(wi_minimize_divided(shards->part, terms->count > 0 && !terms->is_always, optimizer,
-        &shards->divided, shards->updates, WEFT_MAX_UPDATES, &shards->update_count));
+static weft_status minimize(
+    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const wi_shard_updates *by) {
+    wi_divided_loss of = {.part = shards->part,
+        .counts = terms->count > 0 && !terms->is_always,
+        .divided = &shards->divided,
+        .updates = shards->updates,
+        .capacity = WEFT_MAX_UPDATES,
+        .count = &shards->update_count};
+    WI_TRY(by->count ? wi_updates_divide(by->given, by->count, loss, &of)
+                     : wi_minimize_divided(&of, by->optimizer));
     shards->trains = true;
+    wi_shards_share_averages(shards, true);
     /* Prevents the warning about a plan without updates: the plan of the loss changes no parameter by intention. */
     shards->part->graph->told_of_training = true;
     for (size_t i = 0; i < shards->divided.count; i++)
@@ -85,11 +95,11 @@ static weft_status minimize(wi_shards *shards, const wi_loss_terms *terms, const
     return WEFT_OK;
 }
 
-weft_status wi_shards_divide(
-    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer) {
+weft_status wi_shards_divide(wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, bool is_fixed,
+    const wi_shard_updates *by) {
     weft_tensor *totals[WI_LOSS_TERMS];
-    WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss));
-    if (optimizer) WI_TRY(minimize(shards, terms, optimizer));
+    WI_TRY(wi_loss_of_shard(&shards->part, &shards->shares, terms, loss, is_fixed));
+    if (by) WI_TRY(minimize(shards, loss, terms, by));
     for (size_t i = 0; i < terms->count; i++) totals[i] = terms->of[i].total;
     return terms->count ? wi_feed_collect(&shards->totals_feed, shards->allocator, totals, terms->count)
                         : WEFT_OK;
@@ -111,7 +121,7 @@ void wi_shards_divide_by_speed(wi_shards *shards) {
 /* ---- states that the plan of the loss assigns ---- */
 
 static bool is_assigned(const weft_plan *plan, const wi_variable *variable) {
-    return variable->assigned && plan->partition.assigned[variable->block];
+    return variable->assigned && !variable->whole && plan->partition.assigned[variable->block];
 }
 
 static weft_status list_states(wi_shards *shards, const weft_plan *plan) {
@@ -216,7 +226,7 @@ weft_status wi_shards_init_sum(wi_shards *shards) {
 }
 
 static weft_status reserve_sum(wi_shards *shards) {
-    if (shards->sum.allocator) return WEFT_OK;
+    if (shards->sum.slots) return WEFT_OK;
     wi_release(shards->allocator, shards->before); /* of an earlier call that ran out of memory */
     wi_release(shards->allocator, shards->others);
     shards->before = wi_allocate_array(shards->allocator, shards->state_floats + 1, sizeof *shards->before);
@@ -233,7 +243,7 @@ weft_status wi_shards_reserve(wi_pass *pass) {
     WI_TRY(wi_shards_reserve_ranks(shards));
     WI_TRY(reserve_sum(shards));
     const size_t ranks = weft_distributed_size(shards->group);
-    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.allocator)
+    if (ranks > 1 && weft_distributed_rank(shards->group) == 0 && !shards->speeds.sums)
         WI_TRY(wi_speeds_init(&shards->speeds, shards->allocator, ranks));
     return wi_shards_list_reads(shards);
 }

@@ -53,6 +53,14 @@ typedef struct wi_shard_ranks {
     bool may_divide; /* an epoch has ended, so that no thread loads its batches any more */
 } wi_shard_ranks;
 
+/* The states that the trainer's option `carries` assigns. Each shard has a value of its own in wi_variable.whole, so that it does not matter who
+ * computes the shard. All passes of a trainer share them. */
+typedef struct wi_carries {
+    const weft_allocator *allocator;
+    weft_tensor *states[WEFT_MAX_CARRIES];
+    size_t count;
+} wi_carries;
+
 struct wi_shards {
     const weft_allocator *allocator;
     weft_distributed *group;  /* NULL: there is only one process; not retained */
@@ -87,6 +95,7 @@ struct wi_shards {
     wi_speeds speeds;         /* in rank 0 of several */
     wi_shard_ranks by_rank;   /* with several processes, while training */
     bool equal_devices;
+    const wi_carries *carries; /* NULL: none */
 };
 
 /* The trainer's options for shards. */
@@ -96,15 +105,23 @@ typedef struct wi_shard_options {
     bool equal_devices;
     weft_dtype exchange; /* of gradients: f32 or bf16 */
     bool shards_optimizer;
+    const wi_carries *carries; /* NULL: none */
 } wi_shard_options;
 
 /* Checks that a batch can be divided. */
 weft_status wi_shards_check(const wi_shard_options *options, size_t batch);
 void wi_shards_init(wi_shards *shards, const weft_allocator *allocator, const wi_shard_options *options);
 void wi_shards_clear(wi_shards *shards);
-/* Creates the loss of a shard and, if `optimizer` is not NULL, the update from the summed gradients. NULL: the pass does not train. */
-weft_status wi_shards_divide(
-    wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, const weft_optimizer *optimizer);
+/* What updates the parameters: updates of the program, created from the loss, or if count is 0, the optimizer. */
+typedef struct wi_shard_updates {
+    weft_tensor *const *given;
+    size_t count;
+    const weft_optimizer *optimizer;
+} wi_shard_updates;
+/* Creates the loss of a shard and, unless `by` is NULL, the update from the summed gradients. NULL: the pass does not train.
+ * is_fixed: see wi_loss_of_shard. */
+weft_status wi_shards_divide(wi_shards *shards, weft_tensor *loss, const wi_loss_terms *terms, bool is_fixed,
+    const wi_shard_updates *by);
 /* *all: the seconds so far during which gradients were being exchanged. *exposed: the part of them in which the process only waited. */
 void wi_shards_exchange_seconds(const wi_shards *shards, double *all, double *exposed);
 
@@ -124,10 +141,10 @@ weft_status wi_shards_step(wi_pass *pass, const void *const *columns, size_t exa
 void wi_shards_divide_by_speed(wi_shards *shards);
 /* Records the sums of the metrics, which are equal in all processes at this time. */
 void wi_shards_note_metrics(wi_pass *pass);
-/* Adds to the metrics what the other processes have added since wi_shards_note_metrics. */
-weft_status wi_shards_join_metrics(wi_pass *pass);
+/* At the end of a pass: adds to the metrics what the other processes have added since wi_shards_note_metrics, and gathers carried states. */
+weft_status wi_shards_join(wi_pass *pass);
 /* The same for a checkpoint within an epoch. wanted: in rank 0 whether it saves one now. All processes call this after each step. */
-weft_status wi_shards_gather_metrics(wi_pass *pass, bool wanted);
+weft_status wi_shards_join_early(wi_pass *pass, bool wanted);
 
 /* ---- shard_ranks.c ---- */
 wi_shard_range wi_shards_of_rank(const wi_shards *shards, size_t rank);
@@ -150,6 +167,8 @@ static inline bool wi_shards_optimizer(const wi_shards *shards) {
 /* After an update, in which each process has updated a part of the parameters: sends all parts to all processes. status: WEFT_OK, or the
  * error of the update. */
 weft_status wi_shards_gather_parameters(wi_shards *shards, weft_status status);
+/* Averages of parameters are divided, too: while a trainer exists, weft_average_swap sends the exchanged parts to all processes. */
+void wi_shards_share_averages(wi_shards *shards, bool shares);
 /* Gathers the whole state of the optimizer in the host memory of rank 0, for a checkpoint. All processes must call this whenever a checkpoint
  * may be saved. wanted: in rank 0, whether a checkpoint is saved now. */
 weft_status wi_shards_gather_states(wi_shards *shards, bool wanted);
@@ -159,6 +178,28 @@ weft_status wi_shards_hold_states(wi_shards *shards);
 weft_status wi_shards_take_states(wi_shards *shards);
 /* Releases the host memory. */
 void wi_shards_forget_states(wi_shards *shards);
+
+/* ---- shard_states.c ---- */
+/* Records the states with which all shards begin. */
+weft_status wi_shards_note_states(const wi_shards *shards);
+/* Enqueues the writes of the states before the process's shard number `own`. */
+weft_status wi_shards_begin_states(const wi_shards *shards, size_t own);
+/* Enqueues the reads after the shard; of states that are not averaged only after the process's first shard. slot: of the shard in the sum; NULL:
+ * the pass does not train. */
+weft_status wi_shards_end_states(const wi_shards *shards, size_t own, float *slot);
+/* Sets the averaged states of all processes to the mean over the shards that have examples. */
+weft_status wi_shards_finish_states(const wi_shards *shards, size_t examples, float *sums);
+
+/* ---- shard_carries.c ---- */
+/* The caller clears the carries, also after an error, before the graph is released. */
+weft_status wi_carries_init(wi_carries *carries, const weft_allocator *allocator,
+    weft_tensor *const *assignments, size_t count, size_t shards);
+void wi_carries_clear(wi_carries *carries);
+/* Enqueues the writes of a shard's values before the shard, and the reads after it. shard: its number in the batch. */
+weft_status wi_shards_begin_carries(const wi_shards *shards, wi_device *device, size_t shard);
+weft_status wi_shards_end_carries(const wi_shards *shards, wi_device *device, size_t shard);
+/* Gives all processes the values of all shards. */
+weft_status wi_shards_gather_carries(const wi_shards *shards);
 
 /* ---- shard_gradients.c ---- */
 /* Lists the reads of the gradients of all plans. Called after wi_sum_init. */

@@ -5,7 +5,9 @@
 #include "cl/context.h"
 #include "graph/attempt.h"
 #include "graph/sizes.h"
+#include "ops/op_descriptors.h"
 #include "ops/prediction_form.h"
+#include "plan/compiled_plan.h"
 #include "train/trainer_page.h"
 #include <math.h>
 
@@ -58,9 +60,6 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
             "weft_trainer_create: checkpoint_extra_count is %zu, expected at most %d, and checkpoint_extras "
             "must not be NULL",
             options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
-    if (options->gradient_histograms && options->step)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be used with a step "
-                                        "callback, which writes further inputs");
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }
@@ -208,7 +207,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
     WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
     wi_shards *const divided = trainer->divided_by.count > 1 ? trainer->shards : NULL;
     for (size_t i = 1; i < 3 && divided; i++)
-        WI_TRY(wi_shards_divide(&divided[i], given.loss, &trainer->terms, NULL));
+        WI_TRY(wi_shards_divide(&divided[i], given.loss, &trainer->terms, of_loss->fixed != 0, NULL));
     given = (wi_pass_options){.loss = given.loss,
         .shards = divided ? &divided[1] : NULL,
         .terms = given.terms,
@@ -227,11 +226,75 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, co
     return wi_pass_plan(&trainer->training, trainer->options.batch);
 }
 
+/* The updates of parameters are computed from the gradients of all shards, and then assignments that come after them (weft_assign_after). The loss
+ * of a shard makes the other assignments of the program, of states. */
+static weft_status divide_updates(
+    weft_trainer *trainer, weft_tensor *loss, bool is_fixed, wi_pass_options *given, weft_tensor **updates) {
+    const weft_trainer_options *const options = &trainer->options;
+    wi_shards *const shards = &trainer->shards[0];
+    weft_tensor *of_parameters[WEFT_MAX_UPDATES], *after[WEFT_MAX_UPDATES];
+    size_t after_count = 0;
+    wi_shard_updates by = {.given = of_parameters, .optimizer = &options->optimizer};
+    for (size_t i = 0; i < options->update_count; i++) {
+        weft_tensor *const update = options->updates[i];
+        if (update->op == &wi_op_assign_after)
+            after[after_count++] = update;
+        else if (wi_updates_parameters(update))
+            of_parameters[by.count++] = update;
+        else
+            updates[given->update_count++] = update;
+    }
+    if (options->update_count && by.count == 0)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: no assignment of the option updates changes "
+                                        "parameters: use one gradient shard");
+    WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, is_fixed, &by));
+    if (shards->update_count + after_count > WEFT_MAX_UPDATES)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_trainer_create: there are more than %d assignments", WEFT_MAX_UPDATES);
+    for (size_t i = 0; i < after_count; i++) shards->updates[shards->update_count++] = after[i];
+    return WEFT_OK;
+}
+
+/* Lists the updates that the training pass computes. */
+static weft_status make_updates(
+    weft_trainer *trainer, weft_tensor *loss, bool is_fixed, wi_pass_options *given, weft_tensor **updates) {
+    const weft_trainer_options *const options = &trainer->options;
+    wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
+    weft_tensor *const *const rated = shards ? shards->updates : updates;
+    if (shards) {
+        WI_TRY(divide_updates(trainer, loss, is_fixed, given, updates));
+    } else if (options->update_count == 0) {
+        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given->update_count));
+    } else {
+        for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
+        given->update_count = options->update_count;
+    }
+    return wi_rate_init(
+        &trainer->rate, trainer->graph, rated, shards ? shards->update_count : given->update_count, options);
+}
+
+/* Creates the gradients and updates, and the passes. of_loss: the inputs of the loss. */
+static weft_status build_training(weft_trainer *trainer, weft_tensor *loss, const wi_feed *of_loss) {
+    const weft_trainer_options *const options = &trainer->options;
+    weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
+    wi_pass_options given = {.loss = loss, .updates = updates};
+    const bool is_divided = trainer->divided_by.count > 1;
+    if (options->gradient_histograms && options->step && !is_divided)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_trainer_create: gradient_histograms cannot be used with a step "
+                                        "callback, which writes further inputs");
+    WI_TRY(make_updates(trainer, loss, of_loss->fixed != 0, &given, updates));
+    given.rate = trainer->rate.scalar;
+    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
+    for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
+    if (is_divided)
+        WI_TRY(wi_carries_init(&trainer->carries, trainer->context->allocator, options->carries,
+            options->carry_count, trainer->divided_by.count));
+    return build_passes(trainer, given, of_loss);
+}
+
 static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     const weft_trainer_options *const options = &trainer->options;
     const weft_allocator *const allocator = trainer->context->allocator;
-    weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
-    wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     if (options->precision != WEFT_PRECISION_F32)
         WI_TRY(weft_graph_set_precision(trainer->graph, options->precision));
     if (options->matmul_precision != WEFT_MATMUL_PRECISION_HIGHEST)
@@ -244,21 +307,9 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
     WI_TRY(wi_loss_terms_find(&trainer->terms, loss));
-    for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
-    wi_shards *const shards = trainer->divided_by.count > 1 ? &trainer->shards[0] : NULL;
-    weft_tensor *const *const rated = shards ? shards->updates : updates;
-    if (shards)
-        WI_TRY(wi_shards_divide(shards, loss, &trainer->terms, &options->optimizer));
-    else if (options->update_count == 0)
-        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
-    WI_TRY(wi_rate_init(
-        &trainer->rate, trainer->graph, rated, shards ? shards->update_count : given.update_count, options));
-    given.rate = trainer->rate.scalar;
-    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
-    for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
     wi_feed of_loss = {0};
     WI_TRY(wi_feed_collect(&of_loss, allocator, &loss, 1));
-    const weft_status status = build_passes(trainer, given, &of_loss);
+    const weft_status status = build_training(trainer, loss, &of_loss);
     wi_feed_clear(&of_loss);
     return status;
 }
@@ -322,6 +373,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_pass_clear(&trainer->evaluation);
     for (size_t i = 0; i < 3; i++)
         if (trainer->shards[i].allocator || trainer->shards[i].count) wi_shards_clear(&trainer->shards[i]);
+    wi_carries_clear(&trainer->carries);
     wi_watch_clear(&trainer->watch);
     wi_training_log_clear(&trainer->log);
     weft_events_release(trainer->events);

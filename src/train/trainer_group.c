@@ -5,19 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first option that is set of those that exclude gradient shards; NULL: none. */
-static const char *undivided_option(const weft_trainer_options *options) {
-    return options->step           ? "step"
-           : options->update_count ? "updates"
-           : options->carry_count  ? "carries"
-                                   : NULL;
-}
-
-static weft_status check_callbacks(const weft_trainer_options *options) {
-    const char *const found = undivided_option(options);
-    if (!found) return WEFT_OK;
+static weft_status check_updates(const weft_trainer_options *options) {
+    if (!options->update_count || !options->shard_optimizer) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_trainer_create: the option %s cannot be used with gradient shards or several processes", found);
+        "weft_trainer_create: shard_optimizer cannot be used with the option updates, "
+        "whose optimizers have whole states");
 }
 
 static bool has_sparse_table(const weft_graph *graph) {
@@ -26,11 +18,13 @@ static bool has_sparse_table(const weft_graph *graph) {
     return false;
 }
 
-/* Can the batch not be divided into shards, but several devices share it in one plan (plan/create.c)? */
+/* Do several devices share the batch in one plan (plan/create.c)? Programs with these options have to be written for gradient shards, and a plan
+ * exchanges less of a table that is updated by rows. */
 static bool shares_batch(const weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
+    const bool is_special = options->step || options->update_count || options->carry_count;
     return weft_distributed_size(options->distributed) == 1 && options->gradient_shards == 0 &&
-           (undivided_option(options) || has_sparse_table(trainer->graph));
+           (is_special || has_sparse_table(trainer->graph));
 }
 
 /* Opens a job if WEFT_DISTRIBUTED=mpi is set, so that a program that does not call weft_distributed_open can train in several
@@ -67,8 +61,9 @@ weft_status wi_trainer_divide(weft_trainer *trainer) {
     divided_by->exchange = options->exchange;
     divided_by->shards_optimizer = options->shard_optimizer && ranks > 1;
     if (divided_by->count * divided_by->devices == 1) return WEFT_OK;
-    WI_TRY(check_callbacks(options));
+    WI_TRY(check_updates(options));
     WI_TRY(wi_shards_check(divided_by, options->batch));
+    divided_by->carries = options->carry_count ? &trainer->carries : NULL;
     for (size_t i = 0; i < 3; i++)
         wi_shards_init(&trainer->shards[i], trainer->context->allocator, divided_by);
     if (ranks > 1) options->distributed->stops = &trainer->stopping;
@@ -95,8 +90,8 @@ static void describe(const weft_trainer *trainer, const weft_dataset *dataset, w
         (double)o->optimizer.clip_norm, (unsigned)o->optimizer.accumulate);
     wi_text_append(
         text, "exchange: %s\nshard_optimizer: %d\n", weft_dtype_name(o->exchange), o->shard_optimizer);
-    wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\n", (int)o->precision, o->keep_order,
-        o->drop_last);
+    wi_text_append(text, "precision: %d\nkept order: %d\ndrop_last: %d\ncarries: %zu\n", (int)o->precision,
+        o->keep_order, o->drop_last, o->carry_count);
     wi_text_append(
         text, "finished steps: %zu\nfinished epochs: %" PRIu64 "\n", trainer->steps, trainer->epochs);
     wi_text_append(text, "examples: %zu\nexamples for validation: %zu\n", dataset->examples,

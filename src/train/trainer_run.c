@@ -4,7 +4,6 @@
 #include "base/platform.h"
 #include "base/process.h"
 #include "io/output_check.h"
-#include "plan/compiled_plan.h"
 #include "train/trainer_events.h"
 #include "train/trainer_page.h"
 #include "train/trainer_state.h"
@@ -24,55 +23,6 @@ static void update_state(weft_trainer *trainer) {
     trainer->state.loss = wi_pass_loss(&trainer->training);
     trainer->state.accuracy = wi_pass_accuracy(&trainer->training);
     trainer->state.seconds = wi_clock_seconds() - trainer->run_began;
-}
-
-/* Calls the step callback, which takes the place of weft_plan_run. */
-static weft_status run_callback(
-    weft_trainer *trainer, weft_plan *plan, const void *const *columns, wi_record *record) {
-    weft_step step = {.trainer = trainer,
-        .plan = plan,
-        .step = trainer->steps,
-        .epoch = trainer->state.epoch,
-        .examples = record->examples,
-        .dataset = trainer->training.dataset,
-        .columns = columns};
-    const size_t runs = plan->run_count;
-    wi_error_restore("");
-    const weft_status status = trainer->options.step(trainer->options.user, &step);
-    if (status != WEFT_OK && *weft_last_error() == '\0')
-        WI_FAIL(status, "the step callback returned %s at step %zu", weft_status_name(status), step.step);
-    if (status == WEFT_OK && !step.has_loss && plan->run_count == runs)
-        WI_FAIL(
-            WEFT_ERROR_STATE, "the step callback neither ran the plan nor set a loss at step %zu", step.step);
-    if (step.has_loss) {
-        record->loss = step.loss;
-        record->measured = false;
-    }
-    return status;
-}
-
-/* Did the last run of the plan end a window of accumulation? Without an optimizer in the plan every run does. */
-static bool has_ended_window(const weft_trainer *trainer, const weft_plan *plan) {
-    for (size_t i = 0; i < trainer->graph->clock_count; i++) {
-        const wi_clock *const clock = &trainer->graph->clocks[i];
-        if (plan->partition.clocks >> i & 1) return clock->runs % clock->every == 0;
-    }
-    return true;
-}
-
-/* The last step of an epoch ends the window of accumulation. */
-static weft_status run_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record) {
-    weft_trainer *const trainer = user;
-    const bool is_last = trainer->state.step_in_epoch + 1 == trainer->state.steps_per_epoch;
-    if (trainer->state.step_in_epoch == 0)
-        WI_TRY(wi_trainer_events_batch(trainer, columns, record->examples));
-    if (is_last) WI_TRY(weft_accumulation_end(trainer->graph));
-    const weft_status status = trainer->options.step ? run_callback(trainer, plan, columns, record)
-                                                     : wi_trainer_page_run(trainer, plan);
-    if (is_last) wi_accumulation_goes_on(trainer->graph);
-    record->ends_window = has_ended_window(trainer, plan);
-    trainer->windows += record->ends_window;
-    return status;
 }
 
 /* Is a checkpoint saved after this step? A checkpoint that is due is not saved before the previous file is written. At
@@ -107,7 +57,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     WI_TRY(wi_shards_gather_states(&trainer->shards[0], trainer->save_now));
-    WI_TRY(wi_shards_gather_metrics(&trainer->training, trainer->save_now));
+    WI_TRY(wi_shards_join_early(&trainer->training, trainer->save_now));
     /* The first step is waited for, as its time is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
@@ -247,7 +197,8 @@ static weft_status save_epoch(weft_trainer *trainer) {
 
 /* Runs the steps of an epoch: all, or those after a checkpoint that was saved in the middle of the epoch. */
 static weft_status train_epoch(weft_trainer *trainer) {
-    const wi_pass_hooks hooks = {trainer, run_step, after_step, after_interval};
+    const wi_pass_hooks hooks = {trainer, wi_trainer_step, trainer->options.step ? wi_trainer_shard : NULL,
+        after_step, after_interval};
     const wi_pass_start start = trainer->resume.start;
     double *const sums = wi_pass_accuracy_sums(&trainer->training);
     if (sums && start.step) {

@@ -38,6 +38,7 @@ struct weft_trainer {
     atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;
     wi_shards shards[3];         /* of the three passes, if batches are divided */
+    wi_carries carries;          /* if batches are divided */
     wi_shard_options divided_by; /* count 1: they are not */
     wi_rate rate;
     wi_checkpointer checkpointer;
@@ -62,6 +63,11 @@ struct weft_trainer {
     weft_epoch state; /* of the current run */
     double run_began;
 };
+
+/* ---- a step (trainer_step.c): the hooks `run` and `run_shard` of the training pass (pass.h) ---- */
+weft_status wi_trainer_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record);
+weft_status wi_trainer_shard(
+    void *user, weft_plan *plan, const void *const *columns, const wi_shard_examples *shard);
 
 /* ---- processes that train together (trainer_group.c) ---- */
 /* Decides into how many shards batches are divided. In all ranks but 0, removes the options that write files. */

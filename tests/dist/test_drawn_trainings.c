@@ -66,7 +66,7 @@ static drawn_place draw_place(test_random *random, const drawn_training *t, cons
     place.ranks = 1 + (size_t)test_random_below(random, (int64_t)most);
     place.devices = 1 + (size_t)test_random_below(random, (int64_t)(most / place.ranks));
     const weft_optimizer *const o = &t->optimizer;
-    const bool may_divide = o->accumulate <= 1 && o->average_decay <= 0 && o->kind != WEFT_LAMB && !t->sparse;
+    const bool may_divide = o->kind != WEFT_LAMB;
     place.shard_optimizer = place.ranks > 1 && chance(random, may_divide ? 2 : 8);
     const size_t percent = 30 + (size_t)test_random_below(random, 60);
     if (chance(random, 2)) place.limit = plain->peak * percent / 100;

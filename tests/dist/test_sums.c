@@ -164,8 +164,8 @@ static void parts_of_outputs_are_read_during_a_run(void **state) {
     assert_ok(weft_graph_create(&graph, test_context()));
     weft_tensor *const input = weft_input(graph, "x", WEFT_F32, WIDTH);
     const weft_optimizer rule = weft_sgd(0.1f);
-    assert_ok(
-        wi_minimize_divided(make_loss(input), false, &rule, &divided, updates, WEFT_MAX_UPDATES, &count));
+    assert_ok(wi_minimize_divided(
+        &(wi_divided_loss){make_loss(input), false, &divided, updates, WEFT_MAX_UPDATES, &count}, &rule));
     assert_int_equal(divided.count, 1);
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
     assert_ok(weft_plan_create(&plan, divided.gradients, divided.count, &options));

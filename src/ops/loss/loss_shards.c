@@ -42,7 +42,7 @@ static bool is_batch_sum(const weft_tensor *value) {
 /* A sum over the examples of a shard counts as it is. A mean counts by the share of examples, and so does a value that is the same in all
  * shards, such as a penalty on weights, so that it counts once. */
 static weft_status add_summand(
-    weft_tensor **part, const wi_shard_shares *shares, const wi_loss_summand *summand) {
+    weft_tensor **part, const wi_shard_shares *shares, const wi_loss_summand *summand, bool is_fixed) {
     int power = 0;
     const bool known =
         add_power(summand->factor, 1, &power) &&
@@ -54,13 +54,13 @@ static weft_status add_summand(
             "over the examples; train it with one gradient shard",
             summand->value->op->name);
     weft_tensor *x = summand->factor ? weft_mul(summand->factor, summand->value) : summand->value;
-    if (power == -1 || !summand->varies) x = weft_mul(shares->examples, x);
+    if (power == -1 || !summand->varies || is_fixed) x = weft_mul(shares->examples, x);
     *part = *part ? weft_add(*part, x) : x;
     return WEFT_OK;
 }
 
-weft_status wi_loss_of_shard(
-    weft_tensor **part, wi_shard_shares *shares, const wi_loss_terms *terms, weft_tensor *loss) {
+weft_status wi_loss_of_shard(weft_tensor **part, wi_shard_shares *shares, const wi_loss_terms *terms,
+    weft_tensor *loss, bool is_fixed) {
     weft_graph *const graph = loss->graph;
     wi_loss_sum sum;
     *part = NULL;
@@ -73,7 +73,7 @@ weft_status wi_loss_of_shard(
             WI_LOSS_SUMMANDS);
     const wi_scalar unsaved = {.value = 1, .is_unsaved = true};
     shares->examples = wi_ruled_scalar(graph, "shard.examples", unsaved);
-    for (size_t i = 0; i < sum.count; i++) WI_TRY(add_summand(part, shares, &sum.rest[i]));
+    for (size_t i = 0; i < sum.count; i++) WI_TRY(add_summand(part, shares, &sum.rest[i], is_fixed));
     for (size_t i = 0; i < terms->count; i++) {
         shares->totals[i] = wi_ruled_scalar(graph, "shard.total", unsaved);
         weft_tensor *const x = weft_mul(shares->totals[i], terms->of[i].value);

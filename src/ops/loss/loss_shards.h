@@ -15,8 +15,9 @@ typedef struct wi_shard_shares {
         *totals[WI_LOSS_TERMS]; /* of each term: total of the shard / total of the batch; 0 if that is 0 */
 } wi_shard_shares;
 
-/* Creates *part and the scalars. WEFT_ERROR_UNSUPPORTED: a summand is no sum or mean over the examples. */
-weft_status wi_loss_of_shard(
-    weft_tensor **part, wi_shard_shares *shares, const wi_loss_terms *terms, weft_tensor *loss);
+/* Creates *part and the scalars. is_fixed: the inputs have a fixed number of examples. The number of examples is then a number like any other
+ * in the loss, and the loss counts as a mean over the examples. WEFT_ERROR_UNSUPPORTED: a summand is no sum or mean over the examples. */
+weft_status wi_loss_of_shard(weft_tensor **part, wi_shard_shares *shares, const wi_loss_terms *terms,
+    weft_tensor *loss, bool is_fixed);
 
 #endif
