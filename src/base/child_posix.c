@@ -8,26 +8,33 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* The folder of the file with this code: libweft, or a program that is linked with the static library. */
-static void find_folder(char folder[WI_PATH_CAPACITY]) {
+/* The folder of the file with this code: libweft, or a program that is linked with the static library. The name of a program that the
+ * shell found has no folder; it is not looked for in the working directory, where anybody may have put a file. */
+static bool find_folder(char folder[WI_PATH_CAPACITY]) {
     Dl_info info;
     const char *name;
     static const char here;
-    snprintf(folder, WI_PATH_CAPACITY, ".");
-    if (dladdr((const void *)&here, &info) && info.dli_fname)
-        wi_path_split(info.dli_fname, folder, WI_PATH_CAPACITY, &name);
+    char path[WI_PATH_CAPACITY];
+    if (!dladdr((const void *)&here, &info) || !info.dli_fname) return false;
+    const bool has_folder = strchr(info.dli_fname, '/') != NULL;
+    const ssize_t length = has_folder ? 0 : readlink("/proc/self/exe", path, sizeof path - 1);
+    if (!has_folder && length <= 0) return false;
+    path[length] = '\0';
+    wi_path_split(has_folder ? info.dli_fname : path, folder, WI_PATH_CAPACITY, &name);
+    return true;
 }
 
 bool wi_find_beside(char *path, size_t capacity, const char *name) {
     static const char *const places[] = {
         "%s/weft/%s", "%s/%s", "%s/../" WI_LIBRARY_FOLDER "/weft/%s", "%s/../%s"};
     char folder[WI_PATH_CAPACITY];
-    find_folder(folder);
+    if (!find_folder(folder)) return false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, capacity, places[i], folder, name);
         if (wi_file_exists(path)) return true;

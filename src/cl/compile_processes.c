@@ -88,11 +88,8 @@ void wi_compile_processes_reap(wi_device *device) {
 
 static bool find_program(char *path, size_t capacity) {
     const char *const given = wi_environment("WEFT_COMPILE_PROGRAM");
-    if (given)
-        snprintf(path, capacity, "%s", given);
-    else if (!wi_find_beside(path, capacity, WI_COMPILE_PROGRAM))
-        snprintf(path, capacity, "%s", WI_COMPILE_PROGRAM);
-    return wi_file_exists(path);
+    snprintf(path, capacity, "%s", given ? given : WI_COMPILE_PROGRAM);
+    return given ? wi_file_exists(path) : wi_find_beside(path, capacity, WI_COMPILE_PROGRAM);
 }
 
 static void fail(wi_device *device, const char *path, int error) {

@@ -254,6 +254,6 @@ int main(void) {
         SCRATCH_TEST(the_variable_has_priority),
         cmocka_unit_test(a_damaged_request_is_refused),
     };
-    if (setenv("POCL_CACHE_DIR", test_folder(), 1) != 0) return 1;
+    if (setenv("POCL_CACHE_DIR", test_folder(), 1) != 0 || unsetenv("WEFT_COMPILE_PROCESSES") != 0) return 1;
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
