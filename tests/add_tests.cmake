@@ -37,7 +37,7 @@ set(means_keep_freed $<$<NOT:$<BOOL:${WEFT_SANITIZE}>>:LD_PRELOAD=$<TARGET_FILE:
 
 # The label "quick" is of what the preset test runs; test-all runs everything.
 set(not_quick "gpu|faults|pretend|training|compile|consumer|formats|adding|fuzz|slow|quick")
-set(not_optimised "gpu|format|device|adding|golden|graph|plan|nn|workloads|pretend|faults|host")
+set(not_optimised "gpu|format|device|adding|golden|graph|plan|nn|onnx|dist|cpp|workloads|pretend|faults|host")
 # weft_add_test(NAME WORDS word... COMMAND ...)
 function(weft_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "COMMAND;WORDS")
