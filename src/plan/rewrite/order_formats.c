@@ -11,8 +11,12 @@
  * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
  * stay in f32; contractions and kernel ops that read the latter multiply in f32.
  *
- * If no matrix engine of the device multiplies the 16-bit format, logits (values that an exponential or a logarithm reads) stay in f32,
- * too: their gradient is f32 and is computed in place, and a 16-bit copy would need more memory.
+ * Logits (values that an exponential or a logarithm reads) also stay in f32
+ * - in f16: a mask of -1e9 exceeds the range of f16, and a row of infinities has no softmax;
+ * - if no matrix engine of the device multiplies the 16-bit format: their gradient is f32 and is computed in place, and a 16-bit copy would
+ *   need more memory;
+ * - in plans without an axis of the batch: a mask of -FLT_MAX would become infinite in bf16, as it does in other plans if there is an
+ *   engine.
  *
  * Nodes that may share memory have one format: views, inputs of joins, transfers, assignments. */
 #include "cl/context.h"
@@ -174,7 +178,9 @@ static void find_logits(format_search *s) {
 
 static void keep_what_must_be(format_search *s) {
     const wi_node_order *order = s->order;
-    if (!wi_engines_multiply(&order->request->devices.of[0]->profile, order->request->precision))
+    const weft_dtype format = order->request->precision;
+    if (format == WEFT_F16 || s->fixed ||
+        !wi_engines_multiply(&order->request->devices.of[0]->profile, format))
         find_logits(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
