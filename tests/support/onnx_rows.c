@@ -6,7 +6,7 @@
 
 static onnx_bytes file;
 
-enum { NAME = 32 };
+enum { NAME = 40 };
 
 static void name_of(char *name, char kind, size_t i, int k) {
     snprintf(name, NAME, "%c%zu_%d", kind, i, k);
