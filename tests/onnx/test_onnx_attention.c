@@ -157,7 +157,7 @@ static void write_attentions(onnx_case_input *inputs) {
     put_flat();
     for (int i = 0; i < ATTENTIONS; i++) {
         const attention *const a = &attentions[i];
-        char in[96], out[64], y[8], shown[8], k[8];
+        char in[96], out[64], y[16], shown[16], k[16];
         snprintf(y, sizeof y, "y%d", i);
         snprintf(shown, sizeof shown, "s%d", i);
         snprintf(k, sizeof k, "k%d", i);

@@ -191,7 +191,7 @@ static size_t write_network(const row *rows, size_t count, bool is_known, onnx_c
         inputs[given++] = (onnx_case_input){operands[k].numbers, COUNT};
     }
     for (size_t i = 0; i < count; i++) {
-        char in[8] = "", out[8];
+        char in[8] = "", out[24];
         for (size_t k = 0; k < strlen(rows[i].inputs); k++)
             in[2 * k] = rows[i].inputs[k], in[2 * k + 1] = ' ';
         snprintf(out, sizeof out, "y%zu", i);

@@ -191,7 +191,7 @@ static void examples_and_columns_fit(void **state) {
     assert_fails(weft_trainer_create(&trainer, loss, NULL), WEFT_ERROR_SHAPE, "but another input takes");
     weft_graph_release(fixed);
     weft_column columns[COLUMNS];
-    char names[COLUMNS][8];
+    char names[COLUMNS][16];
     for (int i = 0; i < COLUMNS; i++) {
         snprintf(names[i], sizeof names[i], "c%d", i);
         columns[i] = (weft_column){.name = names[i], .dtype = WEFT_I32, .data = p.labels};
