@@ -146,10 +146,10 @@ static void expect_several(advise *a) {
     const size_t count = copies > 1 ? a->count : 0;
     for (size_t i = 0; i < count && a->count < MOST_ROWS; i++) {
         if (!is_usable(&a->rows[i]) || !is_last(a, i)) continue;
+        const advise_row of = a->rows[i];
         advise_row *const row = &a->rows[a->count++];
-        *row = a->rows[i];
-        snprintf(
-            row->name, sizeof row->name, "%lld x %.*s", (long long)copies, ADVISE_TEXT - 24, a->rows[i].name);
+        *row = of;
+        snprintf(row->name, sizeof row->name, "%lld x %.*s", (long long)copies, ADVISE_TEXT - 24, of.name);
         row->selector[0] = '\0';
         row->expected = true;
         row->copies = copies;
