@@ -317,20 +317,18 @@ typedef struct weft_trainer_options {
      * of one shard; the gradients are added up in the order of the shards. One device computes the shards one after the other; the devices
      * of a context with several (weft_context_options.devices) divide the shards among them and compute at the same time. Loss, metrics,
      * clipping and overflow are those of the whole batch. Batch norms use the statistics of a shard, and running statistics get the mean over
-     * the shards. The bits of the weights depend on this number, but not on the numbers of processes and devices.
-     * It divides the batch, and is at least the number of devices of all processes, which is the default. Inputs with a fixed number of
-     * examples, as in networks with `carries`, have the examples of one shard; the loss is then the mean of the shards' losses. More than 1
-     * excludes `max_norm` of tables that are updated by rows, updates from other gradients than those of the loss, and losses that are neither
-     * sums nor means over the examples. In one process of several devices the default is 1 with `step`, `updates`, `carries` and tables that
-     * are updated by rows: the devices then share the batch of the plan (weft_train_step). */
+     * the shards. The bits of the weights depend on this number, but not on the numbers of processes and devices. It divides the batch, and is
+     * at least the number of devices of all processes, which is the default. Inputs with a fixed number of examples, as in networks with
+     * `carries`, have the examples of one shard; the loss is then the mean of the shards' losses. More than 1 excludes `max_norm` of tables
+     * that are updated by rows, updates from other gradients than those of the loss, and losses that are neither sums nor means over examples.
+     * With several devices in one process, `step`, `updates`, `carries` and such tables make 1 the default: devices share the plan's batch. */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */
     weft_dtype exchange;
     /* With several processes: each has the optimizer's state for an equal part of the parameters alone, updates this part, and sends it to the
-     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). The bits are the same, as are checkpoints, which rank 0 gathers. With
-     * `accumulate` and clip_norm or f16, each process has the sums of all gradients. Excludes LAMB, `updates`, and checkpoints that the program
-     * saves itself. Default false. */
+     * others (stage 1 of ZeRO, Rajbhandari et al. 2020). Bits and checkpoints, which rank 0 gathers, are the same. With `accumulate` and clip_norm
+     * or f16, each has the sums of all gradients. Excludes LAMB, `updates`, and checkpoints that the program saves itself. Default false. */
     bool shard_optimizer;
     /* The processes that train together (distributed.h); default none, or with WEFT_DISTRIBUTED=mpi in the environment
      * those of the launcher. All give the same options and datasets (differences are errors), begin with the parameters of rank 0, and have the
