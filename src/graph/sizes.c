@@ -13,9 +13,10 @@ enum {
     LARGEST_PRIME = 1 << 21,
     MOST_ENTRIES = WI_NO_FACTOR,
     LONGEST_NAME = 63,
-    /* The primes of the first entries are a little below a multiple of 2^11, so that the lower 32 bits of handles, to which C shortens
+    /* The primes of the first entries are a little below a multiple of BLOCK, so that the lower 32 bits of handles, to which C shortens
      * them for a parameter of type int, are a negative number, which calls refuse. */
     MOST_CHOSEN = 64,
+    BLOCK = 1 << 11,
     MOST_BELOW = 128
 };
 
@@ -29,7 +30,6 @@ static bool is_prime(uint32_t n) {
 
 /* The next prime, of those that MOST_BELOW allows if `chosen`. */
 static uint32_t next_prime(uint32_t n, bool chosen) {
-    enum { BLOCK = 1 << 11 };
     do {
         n++;
         if (chosen && n % BLOCK < BLOCK - MOST_BELOW) n += BLOCK - MOST_BELOW - n % BLOCK;
@@ -39,7 +39,7 @@ static uint32_t next_prime(uint32_t n, bool chosen) {
 
 bool wi_is_size_prime(uint32_t p) {
     enum { SPREAD = 1 << 14 };
-    return p > 1 << 20 && p < (1 << 20) + SPREAD && p % (1 << 11) >= (1 << 11) - MOST_BELOW && is_prime(p);
+    return p > 1 << 20 && p < (1 << 20) + SPREAD && p % BLOCK >= BLOCK - MOST_BELOW && is_prime(p);
 }
 
 /* The number of the new entry; -1: there is no memory, or the table is full. */

@@ -133,12 +133,13 @@ static weft_status swap(weft_graph *graph) {
 weft_status weft_average_swap(weft_graph *graph) {
     if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_average_swap: graph must not be NULL");
     WI_TRY(weft_graph_status(graph));
-    if (is_divided(graph) && !graph->share_parts)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: the averages are divided among processes "
-                                  "(shard_optimizer): call it in all of them, "
-                                  "before the trainer is released");
+    const bool divided = is_divided(graph);
+    if (divided && !graph->share_parts)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_average_swap: the averages are divided among processes "
+            "(shard_optimizer): call it in all of them, before the trainer is released");
     weft_status status = swap(graph);
-    if (is_divided(graph)) status = graph->share_parts(graph->shares, status);
+    if (divided) status = graph->share_parts(graph->shares, status);
     if (status == WEFT_OK) graph->swapped = !graph->swapped;
     return status;
 }

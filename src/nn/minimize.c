@@ -87,8 +87,7 @@ weft_status wi_updates_divide(
         if (!noted || noted->origin.loss != loss)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
                 "weft_trainer_create: update %zu cannot be computed from gradient shards: create it from the "
-                "loss "
-                "of the trainer by weft_optimizer_minimize or weft_train_step",
+                "loss of the trainer by weft_optimizer_minimize or weft_train_step",
                 i);
         if (is_known(given, i)) continue;
         const wi_step_target target = {

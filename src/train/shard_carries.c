@@ -12,10 +12,6 @@ static weft_tensor *carried_by(weft_tensor *assignment) {
 /* All shards begin with the value that the state has now. */
 static weft_status hold(weft_tensor *state, const weft_allocator *allocator, size_t shards) {
     wi_variable *const own = state->variable;
-    if (own->whole)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_trainer_create: another trainer with gradient shards carries a state "
-                                  "of these carries: release "
-                                  "that trainer first");
     own->whole = wi_allocate_array(allocator, shards, own->bytes);
     if (!own->whole) return WEFT_ERROR_MEMORY;
     own->whole_bytes = shards * own->bytes;
@@ -36,7 +32,9 @@ weft_status wi_carries_init(wi_carries *carries, const weft_allocator *allocator
     for (size_t i = 0; i < count; i++) {
         weft_tensor *const state = carried_by(assignments[i]);
         if (is_held(carries, state)) continue;
-        if (state->variable->whole) return hold(state, allocator, shards); /* fails */
+        if (state->variable->whole)
+            WI_FAIL(WEFT_ERROR_STATE, "weft_trainer_create: another trainer with gradient shards carries a "
+                                      "state of these carries: release that trainer first");
         carries->states[carries->count++] = state;
         WI_TRY(hold(state, allocator, shards));
     }
