@@ -60,7 +60,7 @@ static const test_case cases[] = {
     {"dropout", "gpu_tiled", DROPPED, {1, 37, 19, 36}, 0, true, false},
     {"gradients", "gpu_tiled", GRADIENTS, {1, 40, 20, 36}, 0, true, false},
     {"gradients, odd", "gpu_tiled", GRADIENTS, {1, 37, 19, 35}, 0, false, false},
-    {"residual, few rows", "gpu_rows", RESIDUAL, {2, 19, 19, 132}, 0, true, true},
+    {"residual, few rows", "gpu_rows", RESIDUAL, {1, 19, 19, 132}, 0, true, true},
     {"bias, few rows, odd", "gpu_rows", BIAS, {1, 31, 19, 131}, 0, false, false},
     {"residual, few rows, split", "gpu_rows_split", RESIDUAL, {1, 31, 40, 36}, 0, true, false},
     {"residual, split", "gpu_split", RESIDUAL, {2, 37, 40, 36}, 0, true, true},
