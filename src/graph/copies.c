@@ -19,7 +19,7 @@ static weft_status check_pair(const weft_tensor *to, const weft_tensor *from) {
     char text_to[WI_SHAPE_TEXT], text_from[WI_SHAPE_TEXT];
     if (!to || !from) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: to or from is NULL");
     if (!to->variable || !from->variable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a tensor of op %s is neither a parameter nor a state",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a %s is neither a parameter nor a state",
             (to->variable ? from : to)->op->name);
     if (to->graph->context != from->graph->context)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: '%s' and '%s' belong to different contexts",

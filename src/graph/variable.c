@@ -276,9 +276,8 @@ static weft_status check_variable(
     WI_TRY(weft_graph_status(tensor->graph));
     if (!tensor->variable)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "%s: a tensor of op %s is neither a parameter nor a state; read it from a plan with "
-            "weft_plan_read",
-            call, tensor->op->name);
+            "%s: a %s is neither a parameter nor a state; read it from a plan with weft_plan_read", call,
+            tensor->op->name);
     if (bytes != tensor->variable->bytes)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%s' has %zu bytes, but %zu were given", call,
             weft_tensor_name(tensor), tensor->variable->bytes, bytes);

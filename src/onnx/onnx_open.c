@@ -21,7 +21,7 @@ static bool is_at_most(const operands *o, const wi_polynomial *p, int64_t most) 
 }
 
 /* An exact quotient is the same for whole numbers and for floats. Another one is a floor for whole numbers: ONNX rounds to zero, which
- * is the same where the dividend is not below 0. */
+ * is the same where the dividend is no number below 0. */
 static double divide(const operands *o, bool whole) {
     wi_polynomial p;
     if (wi_polynomial_quotient(&o->a, &o->b, &p)) return wi_onnx_from_polynomial(o->graph, &p);

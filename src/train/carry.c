@@ -56,7 +56,7 @@ weft_status weft_carry_reset(weft_tensor *state) {
     if (!state) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: state is NULL");
     WI_TRY(weft_graph_status(state->graph));
     if (!state->variable || state->variable->trainable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a tensor of op %s is not a state", state->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a %s is not a state", state->op->name);
     const weft_allocator *const allocator = state->graph->context->allocator;
     const size_t bytes = state->variable->bytes;
     void *const zeros = wi_allocate(allocator, bytes);

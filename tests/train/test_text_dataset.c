@@ -244,7 +244,7 @@ static void test_bad_carries(void **state) {
         "the batch size is 3, but the network's inputs are fixed to 2");
     weft_trainer_release(trainer);
     weft_dataset_release(text);
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a tensor of op parameter is not a state");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a parameter is not a state");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(NULL), "state is NULL");
     assert_null(weft_carry_start(n.state, n.carry, 0));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(n.graph),

@@ -17,11 +17,11 @@ static bool fits(const char *what, const weft_tensor *cache, const weft_tensor *
         wi_shape_equal(&wanted, &cache->shape))
         return true;
     wi_graph_fail(cache->graph, WEFT_ERROR_SHAPE,
-        "attention_cached: the cache of %s is %s %s of op %s, but the new rows are %s %s; expected a state "
-        "of "
+        "attention_cached: the cache of %s is a %s %s %s, but the new rows are %s %s; expected a state of "
         "the rows' dtype and of shape (..., capacity, d)",
-        what, weft_dtype_name(cache->dtype), wi_shape_print(cache->graph, &cache->shape, text_cache),
-        cache->op->name, weft_dtype_name(rows->dtype), wi_shape_print(rows->graph, &rows->shape, text_rows));
+        what, cache->op->name, weft_dtype_name(cache->dtype),
+        wi_shape_print(cache->graph, &cache->shape, text_cache), weft_dtype_name(rows->dtype),
+        wi_shape_print(rows->graph, &rows->shape, text_rows));
     return false;
 }
 
