@@ -103,7 +103,7 @@ ORACLE_DRAW(unfold) {
     const int64_t size = draw_array(draw, call->inputs[0])->dims[axis];
     call->integers[0] = draw_from_either_end(draw, axis, draw_rank(draw, call->inputs[0]));
     call->integers[1] = 1 + draw_below(draw, size < 7 ? size : 7);
-    call->integers[2] = 1 + draw_below(draw, 5);
+    call->integers[2] = draw_is_fixed(draw, call->inputs[0], axis) ? 1 + draw_below(draw, 5) : 1;
     return true;
 }
 ORACLE_BUILD(unfold) {
