@@ -35,6 +35,7 @@ static weft_tensor *build_with_numbers(const char *op, const cJSON *c, weft_tens
     if (strcmp(op, "clamp") == 0) return weft_clamp(x[0], first, second);
     if (strcmp(op, "hardtanh") == 0) return weft_hardtanh(x[0], first, second);
     if (strcmp(op, "leaky_relu") == 0) return weft_leaky_relu(x[0], first);
+    if (strcmp(op, "glu") == 0) return weft_glu(x[0], number(c, "axis"));
     if (strcmp(op, "elu") == 0) return weft_elu(x[0], first);
     if (strcmp(op, "add_number") == 0) return weft_add_number(x[0], first);
     if (strcmp(op, "sub_number") == 0) return weft_sub_number(x[0], first);
@@ -46,6 +47,7 @@ static weft_tensor *build_with_numbers(const char *op, const cJSON *c, weft_tens
     if (strcmp(op, "number_pow") == 0) return weft_number_pow(first, x[0]);
     if (strcmp(op, "number_remainder") == 0) return weft_number_remainder(first, x[0]);
     if (strcmp(op, "remainder_number") == 0) return weft_remainder_number(x[0], first);
+    if (strcmp(op, "floor_divide_number") == 0) return weft_floor_divide_number(x[0], first);
     if (strcmp(op, "maximum_number") == 0) return weft_maximum_number(x[0], first);
     if (strcmp(op, "minimum_number") == 0) return weft_minimum_number(x[0], first);
     if (strcmp(op, "equal_number") == 0) return weft_equal_number(x[0], first);
@@ -79,6 +81,7 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     if (strcmp(op, "tile") == 0) return weft_tile(x[0], length, list);
     if (strcmp(op, "diagonal") == 0) return weft_diagonal(x[0], number(c, "start"), order[0], order[1]);
     if (strcmp(op, "slice") == 0) return weft_slice(x[0], axis, number(c, "start"), number(c, "end"));
+    if (strcmp(op, "unfold") == 0) return weft_unfold(x[0], axis, list[0], list[1]);
     if (strcmp(op, "concat") == 0) return weft_concat(x, count, axis);
     if (strcmp(op, "cast") == 0) return weft_cast(weft_cast(x[0], WEFT_F16), WEFT_F32);
     return NULL;
@@ -126,6 +129,9 @@ static weft_tensor *build_reduction(const char *op, const cJSON *c, weft_tensor 
     if (strcmp(op, "var") == 0) return weft_var_with(x[0], correction, axes, keep);
     if (strcmp(op, "std") == 0) return weft_std_with(x[0], correction, axes, keep);
     if (strcmp(op, "norm") == 0) return weft_norm_with(x[0], order ? order : (double)INFINITY, axes, keep);
+    if (strcmp(op, "normalize") == 0)
+        return weft_normalize(x[0], order ? order : (double)INFINITY, number(c, "axis"),
+            cJSON_GetNumberValue(member(c, "value")));
     if (strcmp(op, "logsumexp") == 0) return weft_logsumexp_axes(x[0], axes, keep);
     if (strcmp(op, "any") == 0) return weft_any_axes(x[0], axes, keep);
     if (strcmp(op, "all") == 0) return weft_all_axes(x[0], axes, keep);

@@ -8,6 +8,8 @@ static void arithmetic(weft_tensor *x, weft_tensor *y) { /* both (batch, 6) */
     z = weft_add(weft_maximum(z, x), weft_minimum(z, y));
     z = weft_add(
         weft_remainder(z, weft_number(z, 3)), weft_remainder_number(z, 2)); /* the sign of the divisor */
+    z = weft_sub(weft_floor_divide(z, weft_number(z, 3)), weft_floor_divide_number(z, 2)); /* rounded down */
+    z = weft_add(z, weft_add(weft_fmod(x, z), weft_trunc_divide(x, z)));                   /* toward zero */
     z = weft_add(weft_abs(z), weft_mul(weft_sign(x), weft_sub_number(x, 0.5)));
     z = weft_add(weft_floor(z), weft_sub(weft_ceil(x), weft_add(weft_round(y), weft_trunc(y))));
     z = weft_div_number(weft_minimum_number(weft_clamp(z, -1, 1), 0.75), 2);
@@ -25,8 +27,10 @@ static void functions(weft_tensor *x) { /* (batch, 6) */
     weft_tensor *angles = weft_add(weft_sin(x), weft_add(weft_cos(x), weft_tan(inner)));
     weft_tensor *back =
         weft_add(weft_asin(inner), weft_add(weft_acos(inner), weft_add(weft_atan(x), weft_atan2(x, inner))));
-    weft_tensor *parts[] = {powers, roots, growth, logs, angles, back, weft_erf(x)};
-    (void)weft_stack(parts, 7, 0); /* (7, batch, 6) */
+    weft_tensor *curves = weft_add(weft_add(weft_sinh(inner), weft_cosh(inner)),
+        weft_add(weft_asinh(x), weft_add(weft_acosh(positive), weft_atanh(inner))));
+    weft_tensor *parts[] = {powers, roots, growth, logs, angles, back, curves, weft_erf(x)};
+    (void)weft_stack(parts, 8, 0); /* (8, batch, 6) */
 }
 
 static void activations(weft_tensor *x, weft_graph *graph) { /* (batch, 6) */
@@ -34,8 +38,9 @@ static void activations(weft_tensor *x, weft_graph *graph) { /* (batch, 6) */
     weft_tensor *all[] = {weft_relu(x), weft_tanh(x), weft_sigmoid(x), weft_gelu(x), weft_gelu_tanh(x),
         weft_silu(x), weft_mish(x), weft_softplus(x), weft_softsign(x), weft_selu(x), weft_relu6(x),
         weft_hardsigmoid(x), weft_hardswish(x), weft_elu(x, 1), weft_leaky_relu(x, 0.01),
-        weft_prelu(x, slopes), weft_hardtanh(x, -1, 1)};
-    (void)weft_concat(all, sizeof all / sizeof *all, 1); /* (batch, 17·6) */
+        weft_prelu(x, slopes), weft_hardtanh(x, -1, 1), weft_logsigmoid(x)};
+    (void)weft_concat(all, sizeof all / sizeof *all, 1); /* (batch, 18·6) */
+    (void)weft_glu(x, 1);                                /* (batch, 3) */
 }
 
 static void comparisons(weft_tensor *x, weft_tensor *y) { /* bool (batch, 6) */
@@ -75,6 +80,8 @@ static void scans_and_sorting(weft_tensor *x) { /* (batch, 6) */
     weft_tensor *returns = weft_linear_scan(weft_number(x, 0.99), x, 1, true);               /* discounted */
     weft_tensor *best = weft_topk(x, 2, 1, true), *which = weft_topk_indices(x, 2, 1, true); /* (batch, 2) */
     (void)weft_add(sums, weft_add(products, returns)), (void)weft_sub(best, weft_gather(x, 1, which));
+    (void)weft_normalize(best, 2, 1, 1e-12),
+        (void)weft_topk_indices(x, 1, 0, true); /* along the batch: (1, 6) */
     (void)weft_sub(weft_sort(x, 1, false), weft_gather(x, 1, weft_argsort(x, 1, false)));
 }
 

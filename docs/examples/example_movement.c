@@ -14,6 +14,7 @@ static void views(weft_tensor *x) {                                             
     (void)weft_slice(x, 2, 1, WEFT_END),
         (void)weft_slice_step(x, 2, 0, 4, 2); /* (batch, 3, 3), (batch, 3, 2) */
     (void)weft_add(weft_flip(x, 1, 2), weft_flip_axes(x, (const int64_t[]){1, WEFT_END}));
+    (void)weft_unfold(x, 2, 2, 1);   /* windows of two elements: one more axis */
     (void)weft_diagonal(x, 1, 1, 2); /* (batch, 3) */
 }
 

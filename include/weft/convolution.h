@@ -45,7 +45,8 @@ typedef struct weft_conv_options {
 /* y[n][f][o] = bias[f] + sum over c, k of x[n][c][o·stride + k·dilation - padding] · weight[f][c][k], where x is 0
  * outside the image. x (N, C, I...), weight (F, C/groups, K...), bias (F) or NULL → (N, F, O...) with
  *     O = (I + paddings - dilation·(K - 1) - 1) / stride + 1, rounded down
- * paddings is the sum of both sides. options NULL means all defaults. */
+ * paddings is the sum of both sides. options NULL means all defaults. weight (N, F, C/groups, K...) has kernels for
+ * each example, as a network computes them (dynamic convolutions, style modulation); bias then is (F), (N, F) or NULL. */
 WEFT_API weft_tensor *weft_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *options);
 /* Transposed convolution: the gradient of weft_conv_with with respect to x, as an op. x (N, C, I...), weight (C,

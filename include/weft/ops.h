@@ -30,6 +30,11 @@ WEFT_API weft_tensor *weft_maximum(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_minimum(weft_tensor *a, weft_tensor *b);
 /* a - b·floor(a / b), with the sign of b, as in Python and torch.remainder. If b is 0: NaN for floats, a for i32. */
 WEFT_API weft_tensor *weft_remainder(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_fmod(weft_tensor *a, weft_tensor *b); /* torch.fmod: with the sign of a */
+/* a / b rounded down (//) or toward zero (C's /); gradient 0. b = 0: ±inf or NaN for floats, 0 for i32. -2^31 / -1 is
+ * -2^31. */
+WEFT_API weft_tensor *weft_floor_divide(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_trunc_divide(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_abs(weft_tensor *a);  /* |a|; gradient 0 at 0; the smallest i32 is unchanged */
 WEFT_API weft_tensor *weft_sign(weft_tensor *a); /* -1, 0 or 1; 0 for NaN, as in torch.sign; gradient 0 */
 /* Rounding to whole numbers: gradient 0; an i32 is unchanged. */
@@ -62,7 +67,12 @@ WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* arc sine, in [-π/2, π/2]; 
 WEFT_API weft_tensor *weft_acos(weft_tensor *a); /* arc cosine, in [0, π]; NaN for a outside of [-1, 1] */
 WEFT_API weft_tensor *weft_atan(weft_tensor *a); /* arc tangent, in [-π/2, π/2] */
 WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* angle of the point (x, y), in [-π, π] */
-WEFT_API weft_tensor *weft_erf(weft_tensor *a); /* 2/sqrt(π) · integral of exp(-t²) from 0 to a */
+WEFT_API weft_tensor *weft_sinh(weft_tensor *a);                  /* torch.sinh: hyperbolic sine */
+WEFT_API weft_tensor *weft_cosh(weft_tensor *a);                  /* torch.cosh: hyperbolic cosine */
+WEFT_API weft_tensor *weft_asinh(weft_tensor *a);                 /* torch.asinh: the inverse of sinh */
+WEFT_API weft_tensor *weft_acosh(weft_tensor *a); /* torch.acosh: the inverse of cosh; NaN below 1 */
+WEFT_API weft_tensor *weft_atanh(weft_tensor *a); /* torch.atanh: the inverse of tanh; NaN if |a| > 1 */
+WEFT_API weft_tensor *weft_erf(weft_tensor *a);   /* 2/sqrt(π) · integral of exp(-t²) from 0 to a */
 
 /* ---- activations: floats; NaN gives NaN; gelu, silu, mish and hardswish of -inf are NaN, as their formulas ---- */
 WEFT_API weft_tensor *weft_relu(weft_tensor *a);      /* max(a, 0); gradient 0 at 0 */
@@ -73,15 +83,17 @@ WEFT_API weft_tensor *weft_gelu_tanh(weft_tensor *a); /* a·(1 + tanh(sqrt(2/π)
 WEFT_API weft_tensor *weft_silu(weft_tensor *a);      /* a·sigmoid(a) */
 WEFT_API weft_tensor *weft_mish(weft_tensor *a);      /* a·tanh(softplus(a)) */
 WEFT_API weft_tensor *weft_softplus(weft_tensor *a);  /* log(1 + exp(a)) */
-WEFT_API weft_tensor *weft_softsign(weft_tensor *a);  /* a / (1 + |a|) */
-WEFT_API weft_tensor *weft_selu(weft_tensor *a);      /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
-WEFT_API weft_tensor *weft_relu6(weft_tensor *a);     /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
+WEFT_API weft_tensor *weft_logsigmoid(weft_tensor *a);  /* F.logsigmoid: log(sigmoid(a)), without overflow */
+WEFT_API weft_tensor *weft_softsign(weft_tensor *a);    /* a / (1 + |a|) */
+WEFT_API weft_tensor *weft_selu(weft_tensor *a);        /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
+WEFT_API weft_tensor *weft_relu6(weft_tensor *a);       /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
 WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gradient 0 at -3 and 3 */
 WEFT_API weft_tensor *weft_hardswish(weft_tensor *a);   /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
 WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
 /* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
 WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
+WEFT_API weft_tensor *weft_glu(weft_tensor *x, int axis); /* first half of the axis · sigmoid(second half) */
 /* min(max(x, low), high), low < high. Gradient 0 at the bounds. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
@@ -112,6 +124,7 @@ WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_div_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_remainder_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_floor_divide_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_maximum_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_minimum_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_equal_number(weft_tensor *a, double number);
@@ -186,6 +199,8 @@ WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_
  * evenly. */
 WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
+/* x / max(norm, epsilon) with the norm of this order along an axis (torch: order 2, axis 1, epsilon 1e-12). Floats. */
+WEFT_API weft_tensor *weft_normalize(weft_tensor *x, double order, int axis, double epsilon);
 /* log(sum exp(x)) of floats, without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
 /* Any dtype. any → bool: some element is not 0; all → bool: no element is 0; count_nonzero → i32: how many elements are
@@ -212,7 +227,7 @@ WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis,
 /* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
  * NaN counts as the largest (first when descending), -0 and 0 are equal, denormals are not flushed to 0. Values and
  * indices are two functions; a plan sorts once for both if their arguments are the same. Errors of topk:
- * WEFT_ERROR_ARGUMENT (k outside of [1, size]), WEFT_ERROR_SHAPE (the axis depends on the batch). */
+ * WEFT_ERROR_ARGUMENT (k outside of [1, size]; along a batch axis, an error of weft_plan_create). */
 WEFT_API weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending);    /* values, of the shape of x */
 WEFT_API weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending); /* i32 indices; no gradient */
 /* The first k elements of a sort: the k largest elements, beginning with the largest, or the k smallest, beginning with
@@ -296,10 +311,8 @@ WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims)
 WEFT_API weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end);
 /* weft_squeeze(x, 1) removes axis 1, whose size must be 1; weft_squeeze(x) removes all axes of size 1. */
 #define weft_squeeze(...) WEFT_TAKE_AXES_(weft_squeeze_list_, __VA_ARGS__, WEFT_8_ENDS_)
-WEFT_API weft_tensor *weft_squeeze_axes(
-    weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */
-WEFT_API weft_tensor *weft_unsqueeze(
-    weft_tensor *x, int axis); /* inserts an axis of size 1 before `axis`; -1: at the end */
+WEFT_API weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes); /* a list up to WEFT_END */
+WEFT_API weft_tensor *weft_unsqueeze(weft_tensor *x, int axis); /* inserts an axis of size 1 at `axis` */
 WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
@@ -310,6 +323,9 @@ WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
 /* Every step-th element of the slice, step >= 1: x[start:end:step]. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
+/* Tensor.unfold: the windows of `size` elements at every step-th element: (..., L, ...) → (..., n, ..., size) with n = (L
+ * - size) / step + 1, rounded down. */
+WEFT_API weft_tensor *weft_unfold(weft_tensor *x, int axis, int64_t size, int64_t step);
 /* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes,
  * whose sum must be the size of the axis. On an error every outputs[i] is NULL,
  * and the graph keeps the error, so that a program need not check the status. */

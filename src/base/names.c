@@ -28,3 +28,7 @@ const wi_name *wi_names_find(const wi_name *names, size_t count, const char *tex
 bool wi_names_twice(const wi_name *names, size_t count, size_t i) {
     return i + 1 < count && strcmp(names[i].text, names[i + 1].text) == 0;
 }
+
+const char *wi_article(const char *word) {
+    return word[0] && strchr("aeiou", word[0]) && strncmp(word, "uni", 3) != 0 ? "an" : "a";
+}

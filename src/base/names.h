@@ -16,5 +16,7 @@ void wi_names_sort(wi_name *names, size_t count);
 const wi_name *wi_names_find(const wi_name *names, size_t count, const char *text);
 /* Whether names[i] and names[i + 1] of a sorted list have the same text. */
 bool wi_names_twice(const wi_name *names, size_t count, size_t i);
+/* "an" before a vowel, but "a uniform"; otherwise "a": the article before a word that a message inserts. */
+const char *wi_article(const char *word);
 
 #endif

@@ -1,4 +1,5 @@
 /* Copies on the device: of a variable to another, and snapshots of everything that training changes (contract in graph.h). */
+#include "base/names.h"
 #include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/launch.h"
@@ -19,8 +20,8 @@ static weft_status check_pair(const weft_tensor *to, const weft_tensor *from) {
     char text_to[WI_SHAPE_TEXT], text_from[WI_SHAPE_TEXT];
     if (!to || !from) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: to or from is NULL");
     if (!to->variable || !from->variable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a %s is neither a parameter nor a state",
-            (to->variable ? from : to)->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: %s %s is neither a parameter nor a state",
+            wi_article((to->variable ? from : to)->op->name), (to->variable ? from : to)->op->name);
     if (to->graph->context != from->graph->context)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: '%s' and '%s' belong to different contexts",
             weft_tensor_name(to), weft_tensor_name(from));

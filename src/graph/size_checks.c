@@ -89,7 +89,7 @@ static bool note_size(const weft_graph *graph, int64_t dim, wi_size_flags *flags
     return true;
 }
 
-/* Is the node a slice or a padding between a multiple of the batch and a number that some batch sizes do not allow, as x[0:3]? A plan must
+/* Is the node a slice, a padding or a selection (topk) between a multiple of the batch and a number that some batch sizes do not allow, as x[0:3]? A plan must
  * check it at its batch size, even if the result has a fixed size. */
 static bool leaves_batch(
     const wi_op *op, const weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
@@ -97,9 +97,12 @@ static bool leaves_batch(
         const int64_t from = x->shape.dims[axis], to = shape->dims[axis];
         if ((from < 0) == (to < 0)) continue;
         const int64_t outer = from < 0 ? -from : -to, inner = from < 0 ? to : from;
-        const int64_t start =
-                          op->kind == WI_VIEW ? attributes->slice.start : attributes->padding.before[axis],
-                      step = op->kind == WI_VIEW ? attributes->slice.step : attributes->padding.step;
+        const int64_t start = op->kind == WI_VIEW ? attributes->slice.start
+                              : op->reads_padded  ? attributes->padding.before[axis]
+                                                  : 0,
+                      step = op->kind == WI_VIEW ? attributes->slice.step
+                             : op->reads_padded  ? attributes->padding.step
+                                                 : 1;
         const bool numbers = !wi_is_symbolic(outer) && !wi_is_symbolic(inner) && !wi_is_symbolic(start);
         if (!numbers || start < 0 || start + (inner - 1) * wi_max64(step, 1) + 1 > outer) return true;
     }
@@ -128,7 +131,8 @@ bool wi_sizes_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *in
             "%s: %s has a size that is too large, or that is not a sum, product or quotient of sizes of this "
             "graph",
             op->name, wi_shape_print(graph, shape, text));
-    const bool moves = has_rank && op->dimensions && (op->kind == WI_VIEW || op->reads_padded);
+    const bool moves = has_rank && ((op->kind == WI_KERNEL && op->fits) ||
+                                       (op->dimensions && (op->kind == WI_VIEW || op->reads_padded)));
     flags->cuts_batch = flags->cuts_batch || (moves && leaves_batch(op, inputs[0], shape, attributes));
     flags->symbolic = flags->symbolic || flags->cuts_batch;
     for (int i = 0; i < count; i++) {

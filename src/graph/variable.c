@@ -1,4 +1,5 @@
 /* The memory of parameters and states: blocks, which are created and filled when they are first needed. */
+#include "base/names.h"
 #include "base/pattern.h"
 #include "base/process.h"
 #include "cl/context.h"
@@ -276,8 +277,8 @@ static weft_status check_variable(
     WI_TRY(weft_graph_status(tensor->graph));
     if (!tensor->variable)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "%s: a %s is neither a parameter nor a state; read it from a plan with weft_plan_read", call,
-            tensor->op->name);
+            "%s: %s %s is neither a parameter nor a state; read it from a plan with weft_plan_read", call,
+            wi_article(tensor->op->name), tensor->op->name);
     if (bytes != tensor->variable->bytes)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%s' has %zu bytes, but %zu were given", call,
             weft_tensor_name(tensor), tensor->variable->bytes, bytes);

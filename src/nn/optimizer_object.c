@@ -1,4 +1,5 @@
 /* Optimizers as objects: their states, and the steps that use them (contract in nn.h). */
+#include "base/names.h"
 #include "base/pattern.h"
 #include "cl/context.h"
 #include "graph/attempt.h"
@@ -198,8 +199,8 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
             "weft_optimizer_step: %s %zu ('%s') belongs to another graph than the optimizer",
             p->graph != graph ? "parameter" : "gradient of parameter", i, weft_tensor_name(p));
     if (!p->variable || !p->variable->trainable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: parameter %zu is a %s '%s', not a parameter", i,
-            p->op->name, weft_tensor_name(p));
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: parameter %zu is %s %s '%s', not a parameter", i,
+            wi_article(p->op->name), p->op->name, weft_tensor_name(p));
     if (p->dtype != WEFT_F32)
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_optimizer_step: parameter '%s' is %s, expected f32",
             weft_tensor_name(p), weft_dtype_name(p->dtype));

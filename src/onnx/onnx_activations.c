@@ -74,61 +74,12 @@ static weft_tensor *build_prelu(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_where(weft_less_number(x, 0), weft_mul(x, slope), x);
 }
 
-/* ---- hyperbolic functions ---- */
-
-/* exp(|x|) / 2. It overflows only if the hyperbolic function itself does, because exp(|x| / 2) is squared instead of computing exp(|x|). */
-static weft_tensor *half_exp(weft_tensor *magnitude) {
-    weft_tensor *const root = weft_exp(weft_mul_number(magnitude, 0.5));
-    return weft_mul(weft_mul_number(root, 0.5), root);
-}
-
-/* For small x, exp(x) - exp(-x) is computed as e + e / (e + 1) with e = exp(x) - 1, which loses no digits. The inputs of the branch that is
- * not selected are bounded, because its gradient is multiplied by 0 and must be finite. */
-static weft_tensor *hyperbolic_sine(weft_tensor *x) {
-    enum { LARGE = 10 };
-    weft_tensor *const magnitude = weft_abs(x);
-    weft_tensor *const e = weft_expm1(weft_minimum_number(magnitude, LARGE));
-    weft_tensor *const small = weft_mul_number(weft_add(e, weft_div(e, weft_add_number(e, 1))), 0.5);
-    return weft_mul(
-        weft_sign(x), weft_where(weft_greater_number(magnitude, LARGE), half_exp(magnitude), small));
-}
-
-static weft_tensor *hyperbolic_cosine(weft_tensor *x) {
-    weft_tensor *const magnitude = weft_abs(x);
-    return weft_add(half_exp(magnitude), weft_mul_number(weft_exp(weft_neg(magnitude)), 0.5));
-}
-
-/* log(2x) for x so large that x² and x² ± 1 are equal in f32; otherwise log1p(t). */
-static weft_tensor *log_of(weft_tensor *x, weft_tensor *t, double large) {
-    return weft_where(weft_greater_number(x, large),
-        weft_add_number(weft_log(weft_maximum_number(x, large)), 0.693147180559945309417), weft_log1p(t));
-}
-
-static weft_tensor *area_sine(weft_tensor *x) {
-    const double large = 1e6;
-    weft_tensor *const magnitude = weft_abs(x), *const m = weft_minimum_number(magnitude, large);
-    weft_tensor *const square = weft_square(m);
-    weft_tensor *const root = weft_add_number(weft_sqrt(weft_add_number(square, 1)), 1);
-    return weft_mul(weft_sign(x), log_of(magnitude, weft_add(m, weft_div(square, root)), large));
-}
-
-static weft_tensor *area_cosine(weft_tensor *x) {
-    const double large = 1e6;
-    weft_tensor *const t = weft_sub_number(weft_minimum_number(x, large), 1);
-    weft_tensor *const root = weft_sqrt(weft_mul(t, weft_add_number(t, 2)));
-    return log_of(x, weft_add(t, root), large);
-}
-
-static weft_tensor *area_tangent(weft_tensor *x) {
-    return weft_mul_number(weft_sub(weft_log1p(x), weft_log1p(weft_neg(x))), 0.5);
-}
-
-const wi_onnx_op wi_onnx_activation_ops[] = {{"Acos", .one = weft_acos}, {"Acosh", .one = area_cosine},
-    {"Asin", .one = weft_asin}, {"Asinh", .one = area_sine}, {"Atan", .one = weft_atan},
-    {"Atanh", .one = area_tangent}, {"Cos", .one = weft_cos}, {"Cosh", .one = hyperbolic_cosine},
+const wi_onnx_op wi_onnx_activation_ops[] = {{"Acos", .one = weft_acos}, {"Acosh", .one = weft_acosh},
+    {"Asin", .one = weft_asin}, {"Asinh", .one = weft_asinh}, {"Atan", .one = weft_atan},
+    {"Atanh", .one = weft_atanh}, {"Cos", .one = weft_cos}, {"Cosh", .one = weft_cosh},
     {"Erf", .one = weft_erf}, {"Exp", .one = weft_exp}, {"HardSwish", .one = weft_hardswish},
     {"Log", .one = weft_log}, {"Mish", .one = weft_mish}, {"Reciprocal", .one = weft_reciprocal},
-    {"Sigmoid", .one = weft_sigmoid}, {"Sin", .one = weft_sin}, {"Sinh", .one = hyperbolic_sine},
+    {"Sigmoid", .one = weft_sigmoid}, {"Sin", .one = weft_sin}, {"Sinh", .one = weft_sinh},
     {"Softplus", .one = weft_softplus}, {"Softsign", .one = weft_softsign}, {"Sqrt", .one = weft_sqrt},
     {"Tan", .one = weft_tan}, {"Tanh", .one = weft_tanh}, {"LeakyRelu", .build = build_leaky_relu},
     {"Elu", .build = build_elu}, {"Celu", .build = build_celu}, {"Selu", .build = build_selu},

@@ -7,36 +7,15 @@ static bool is_whole(const weft_tensor *x) {
     return weft_tensor_dtype(x) == WEFT_I32;
 }
 
-/* The remainder with the sign of a, as C's fmod for floats. */
-static weft_tensor *truncated_remainder(weft_tensor *a, weft_tensor *b) {
-    weft_tensor *const magnitude = weft_remainder(weft_abs(a), weft_abs(b));
-    return weft_where(weft_less_number(a, 0), weft_neg(magnitude), magnitude);
-}
-
-/* a / b in f32, rounded to an integer and limited to the range of i32. */
-static weft_tensor *near_quotient(weft_tensor *a, weft_tensor *b) {
-    const double most = 2147483520; /* the largest f32 in i32 */
-    weft_tensor *const q = weft_round(weft_div(weft_cast(a, WEFT_F32), weft_cast(b, WEFT_F32)));
-    return weft_cast(weft_clamp(q, -most, most), WEFT_I32);
-}
-
-/* Integer division that rounds toward 0. After the remainder is subtracted, b divides a. A quotient in f32 is exact only to 22 bits, so a
- * second division computes the missing part from the rest. */
-static weft_tensor *divide_whole(weft_tensor *a, weft_tensor *b) {
-    weft_tensor *const multiple = weft_sub(a, truncated_remainder(a, b));
-    weft_tensor *const q = near_quotient(multiple, b);
-    return weft_add(q, near_quotient(weft_sub(multiple, weft_mul(q, b)), b));
-}
-
 static weft_tensor *divide(weft_tensor *a, weft_tensor *b) {
-    return is_whole(a) ? divide_whole(a, b) : weft_div(a, b);
+    return is_whole(a) ? weft_trunc_divide(a, b) : weft_div(a, b);
 }
 
 /* The remainder has the sign of the divisor, as in Python, or with the attribute fmod, which floats need, the sign of the dividend. */
 static weft_tensor *build_mod(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const a = wi_onnx_get(n, node, 0), *const b = wi_onnx_get(n, node, 1);
     if (!a || !b) return NULL;
-    return wi_onnx_whole(node, "fmod", 0) ? truncated_remainder(a, b) : weft_remainder(a, b);
+    return wi_onnx_whole(node, "fmod", 0) ? weft_fmod(a, b) : weft_remainder(a, b);
 }
 
 /* base^exponent modulo 2^32, for exponents from 0 to 2^bits - 1: the product of base^(2^k) over the set bits k of the exponent. */
@@ -97,7 +76,7 @@ static weft_tensor *build_shift(wi_onnx_import *n, wi_onnx_node *node) {
     const int direction =
         wi_onnx_need_choice(n, node, "direction", (const char *const[]){"LEFT", "RIGHT", NULL});
     if (direction < 0) return NULL;
-    if (direction == 1) return weft_where(is_most, weft_number(x, 0), divide_whole(x, factor));
+    if (direction == 1) return weft_where(is_most, weft_number(x, 0), weft_trunc_divide(x, factor));
     return wi_onnx_wrap(
         weft_where(is_most, weft_number(x, 0), weft_mul(x, factor)), wi_onnx_get_type(n, node, 0));
 }

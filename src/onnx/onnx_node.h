@@ -39,7 +39,8 @@ extern const wi_onnx_op wi_onnx_elementwise_ops[], wi_onnx_activation_ops[], wi_
     wi_onnx_movement_ops[], wi_onnx_recurrent_ops[], wi_onnx_microsoft_ops[];
 extern const wi_onnx_op wi_onnx_conv_ops[], wi_onnx_pool_ops[], wi_onnx_resize_ops[], wi_onnx_sample_ops[],
     wi_onnx_norm_ops[], wi_onnx_attention_ops[], wi_onnx_einsum_ops[], wi_onnx_microsoft_quantised_ops[],
-    wi_onnx_host_ops[], wi_onnx_control_ops[], wi_onnx_sequence_ops[], wi_onnx_random_ops[];
+    wi_onnx_host_ops[], wi_onnx_control_ops[], wi_onnx_sequence_ops[], wi_onnx_random_ops[],
+    wi_onnx_select_ops[];
 /* The op of a node; NULL: its operator is not supported. */
 const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node);
 

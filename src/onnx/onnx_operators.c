@@ -15,7 +15,7 @@ const wi_onnx_op *wi_onnx_op_of(wi_onnx_node *node) {
         wi_onnx_loss_ops, wi_onnx_signal_ops, wi_onnx_layer_ops, wi_onnx_movement_ops, wi_onnx_recurrent_ops,
         wi_onnx_conv_ops, wi_onnx_pool_ops, wi_onnx_resize_ops, wi_onnx_sample_ops, wi_onnx_norm_ops,
         wi_onnx_attention_ops, wi_onnx_einsum_ops, wi_onnx_host_ops, wi_onnx_control_ops,
-        wi_onnx_sequence_ops, wi_onnx_random_ops};
+        wi_onnx_sequence_ops, wi_onnx_random_ops, wi_onnx_select_ops};
     const char *const domain = node->domain ? node->domain : "";
     const wi_onnx_op *op = NULL;
     if (!node->op_type) return NULL;

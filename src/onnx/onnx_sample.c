@@ -1,6 +1,7 @@
 /* Operators of ONNX that interpolate images: GridSample, AffineGrid, RoiAlign, DeformConv. For each position, the elements around it are
  * gathered, multiplied by weights and added. */
 #include "onnx/onnx_window.h"
+#include <math.h>
 #include <string.h>
 
 typedef enum outside { ZEROS, BORDER, REFLECTION } outside;
@@ -264,6 +265,52 @@ static weft_tensor *build_roi_align(wi_onnx_import *n, wi_onnx_node *node) {
         maximum ? weft_max_axes(samples, axes, false) : weft_mean_axes(samples, axes, false));
 }
 
+/* Does bin b of region r contain element i of an axis? (R, bins, size), bool. Edges are rounded to elements, of which the last is inside. */
+static weft_tensor *bins_of(
+    wi_onnx_import *n, weft_tensor *rois, int begin, double scale, int64_t size, int64_t bins) {
+    const wi_shape line = {.rank = 3, .dims = {1, 1, size}}, count = {.rank = 3, .dims = {1, bins, 1}};
+    weft_tensor *edges[2];
+    for (int e = 0; e < 2; e++) {
+        weft_tensor *const edge =
+            weft_mul_number(weft_slice(rois, 1, begin + 2 * e, begin + 2 * e + 1), scale);
+        weft_tensor *const half = weft_mul_number(weft_sign(edge), 0.5); /* halves are rounded away from 0 */
+        edges[e] = weft_unsqueeze(weft_trunc(weft_add(edge, half)), 2);
+    }
+    weft_tensor *const extent = weft_maximum_number(weft_add_number(weft_sub(edges[1], edges[0]), 1), 1);
+    weft_tensor *const width = weft_div_number(extent, (double)bins);
+    weft_tensor *const bin = weft_cast(wi_coordinate(n->graph, &count, 1), WEFT_F32);
+    weft_tensor *const low = weft_add(weft_floor(weft_mul(bin, width)), edges[0]),
+                       *const high = weft_add(weft_ceil(weft_mul(weft_add_number(bin, 1), width)), edges[0]);
+    weft_tensor *const at = weft_cast(wi_coordinate(n->graph, &line, 2), WEFT_F32);
+    return weft_logical_and(weft_greater_equal(at, low), weft_less(at, high));
+}
+
+/* The largest element of x (R, C, H, W) in each bin, and 0 in bins without elements: first along columns, then along rows. */
+static weft_tensor *largest_of(weft_tensor *x, weft_tensor *down, weft_tensor *across) {
+    weft_tensor *const least = weft_number(x, -(double)INFINITY);
+    weft_tensor *const right = weft_unsqueeze(weft_unsqueeze(across, 1), 1); /* (R, 1, 1, columns, W) */
+    x = weft_max(weft_where(right, weft_unsqueeze(x, 3), least), 4);         /* (R, C, H, columns) */
+    weft_tensor *const below = weft_unsqueeze(weft_unsqueeze(down, 2), 1);   /* (R, 1, rows, 1, H) */
+    x = weft_max(weft_where(below, weft_unsqueeze(weft_transpose(x), 2), least), 4);
+    return x ? weft_masked_fill(x, weft_equal(x, least), 0) : NULL;
+}
+
+/* The columns of rois (R, 5) are the image, and the corners (x, y), (x, y). */
+static weft_tensor *build_max_roi_pool(wi_onnx_import *n, wi_onnx_node *node) {
+    weft_tensor *const x = wi_onnx_get(n, node, 0), *const rois = wi_onnx_get(n, node, 1);
+    const wi_onnx_list shape = wi_onnx_wholes(node, "pooled_shape");
+    const double scale = wi_onnx_real(node, "spatial_scale", 1);
+    sampler s = {0};
+    if (!x || !rois || n->status != WEFT_OK || !read_sizes(&s, n, node, x)) return NULL;
+    if (s.axes != 2 || shape.count != 2 || shape.of[0] < 1 || shape.of[1] < 1 || shape.of[0] > 1024 ||
+        shape.of[1] > 1024 || weft_tensor_rank(rois) != 2 || weft_tensor_dimension(rois, 1) != 5)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "it needs rois (R, 5), and a pooled_shape of two sizes");
+    weft_tensor *const image = weft_cast(weft_squeeze(weft_slice(rois, 1, 0, 1), 1), WEFT_I32);
+    return largest_of(weft_index_select(x, 0, image), bins_of(n, rois, 2, scale, s.size[0], shape.of[0]),
+        bins_of(n, rois, 1, scale, s.size[1], shape.of[1]));
+}
+
 /* ---- deformable convolution ---- */
 
 /* The positions along an axis of all elements of all windows: (1, 1, 1, elements of a window · windows). */
@@ -324,4 +371,5 @@ static weft_tensor *build_deform_conv(wi_onnx_import *n, wi_onnx_node *node) {
 
 const wi_onnx_op wi_onnx_sample_ops[] = {{"GridSample", .build = build_grid_sample},
     {"AffineGrid", .build = build_affine_grid, .host = 1u << 1}, {"RoiAlign", .build = build_roi_align},
+    {"MaxRoiPool", .build = build_max_roi_pool},
     {"DeformConv", .build = build_deform_conv, .weights = 1u << 1 | 1u << 3}, {0}};

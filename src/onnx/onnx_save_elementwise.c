@@ -104,6 +104,25 @@ static wi_export_value *emit_relu6(wi_export *e, weft_tensor *y, const char *nam
     return wi_export_op(e, name, WI_FROM(wi_export_of(e, y->inputs[0]), low, high), NULL);
 }
 
+/* Mod with the attribute fmod computes C's remainder of floats and integers. */
+static wi_export_value *emit_fmod(wi_export *e, weft_tensor *y, const char *name) {
+    return wi_export_op(e, name, WI_FROM(wi_export_of(e, y->inputs[0]), wi_export_of(e, y->inputs[1])),
+        WI_WITH(WI_WHOLE("fmod", 1)));
+}
+
+/* Quotients in ONNX: Div of integers rounds toward zero. A quotient rounded down is that of a - the remainder, which b divides. */
+static weft_tensor *trunc_divide_parts(weft_tensor *y) {
+    return weft_trunc(weft_div(y->inputs[0], y->inputs[1]));
+}
+static weft_tensor *floor_divide_parts(weft_tensor *y) {
+    weft_tensor *const a = y->inputs[0], *const b = y->inputs[1],
+                       *const whole = weft_sub(a, weft_remainder(a, b));
+    return wi_dtype_is_float(y->dtype) ? weft_round(weft_div(whole, b)) : weft_trunc_divide(whole, b);
+}
+static weft_tensor *logsigmoid_parts(weft_tensor *y) {
+    return weft_neg(weft_softplus(weft_neg(y->inputs[0])));
+}
+
 /* The remainder has the sign of the divisor; ONNX's Mod of floats has that of the dividend. */
 static wi_export_value *emit_remainder(wi_export *e, weft_tensor *y, const char *name) {
     wi_export_value *const a = wi_export_of(e, y->inputs[0]), *const b = wi_export_of(e, y->inputs[1]);
@@ -272,7 +291,12 @@ const wi_export_row wi_export_elementwise_rows[] = {
     {&wi_op_less_equal, .name = "LessOrEqual"}, {&wi_op_greater, .name = "Greater"},
     {&wi_op_greater_equal, .name = "GreaterOrEqual"}, {&wi_op_not_equal, .rewrite = unequal_parts},
     {&wi_op_pow, .name = "Pow"}, {&wi_op_remainder, .name = "Mod", .emit = emit_remainder},
-    {&wi_op_atan2, .rewrite = atan2_parts}, {&wi_op_abs, .name = "Abs"}, {&wi_op_sign, .name = "Sign"},
+    {&wi_op_fmod, .name = "Mod", .emit = emit_fmod}, {&wi_op_floor_divide, .rewrite = floor_divide_parts},
+    {&wi_op_trunc_divide, .rewrite = trunc_divide_parts, .fits = wi_export_is_float},
+    {&wi_op_trunc_divide, .name = "Div"}, {&wi_op_sinh, .name = "Sinh"}, {&wi_op_cosh, .name = "Cosh"},
+    {&wi_op_asinh, .name = "Asinh"}, {&wi_op_acosh, .name = "Acosh"}, {&wi_op_atanh, .name = "Atanh"},
+    {&wi_op_logsigmoid, .rewrite = logsigmoid_parts}, {&wi_op_atan2, .rewrite = atan2_parts},
+    {&wi_op_abs, .name = "Abs"}, {&wi_op_sign, .name = "Sign"},
     {&wi_op_floor, .name = "Floor", .fits = wi_export_is_float}, {&wi_op_floor, .rewrite = same},
     {&wi_op_ceil, .name = "Ceil", .fits = wi_export_is_float}, {&wi_op_ceil, .rewrite = same},
     {&wi_op_round, .name = "Round", .fits = wi_export_is_float}, {&wi_op_round, .rewrite = same},

@@ -1,4 +1,5 @@
 /* Windows and Fourier transforms of ONNX. A transform is a product with a matrix that the host computes. */
+#include "onnx/onnx_build.h"
 #include "onnx/onnx_types.h"
 #include <math.h>
 
@@ -38,6 +39,42 @@ static weft_tensor *build_hamming(wi_onnx_import *n, wi_onnx_node *node) {
 
 static weft_tensor *build_blackman(wi_onnx_import *n, wi_onnx_node *node) {
     return build_window(n, node, (const double[]){0.42, 0.5, 0.08});
+}
+
+/* Row j of the result is a frequency of a transform of `length` elements, and column i a triangle over the frequencies between edges i and
+ * i + 2, with 1 at edge i + 1. The edges are equally far apart on the mel scale. */
+static weft_tensor *build_mel(wi_onnx_import *n, wi_onnx_node *node) {
+    enum { MOST = 1 << 12 };
+    double given[5], edges[MOST + 2];
+    wi_onnx_numbers matrix;
+    const int type = (int)wi_onnx_whole(node, "output_datatype", WI_ONNX_FLOAT);
+    for (size_t i = 0; i < 5; i++) given[i] = wi_onnx_get_number(n, node, i, 0);
+    const double bins = given[0], length = given[1], low = 2595 * log10(1 + given[3] / 700),
+                 step = (2595 * log10(1 + given[4] / 700) - low) / (bins + 2);
+    if (n->status != WEFT_OK) return NULL;
+    if (!(bins >= 1 && bins <= MOST && length >= 1 && length <= 1 << 24 && given[2] > 0 && step > 0))
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE,
+            "it has %g bins of %g elements at the rate %g, and edges from %g to %g", bins, length, given[2],
+            given[3], given[4]);
+    const int64_t rows = (int64_t)length / 2 + 1, columns = (int64_t)bins;
+    for (int64_t i = 0; i < columns + 2; i++) {
+        const double frequency = 700 * (pow(10, (low + (double)i * step) / 2595) - 1);
+        edges[i] = floor((length + 1) * frequency / given[2]);
+        if (!(edges[i] >= 0 && edges[i] < (double)rows))
+            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "an edge is above half of the sampling rate");
+    }
+    if (!wi_onnx_zeros(&matrix, n, node, WEFT_F32, 2, (int64_t[]){rows, columns})) return NULL;
+    for (int64_t i = 0; i < columns; i++) {
+        const double left = edges[i], middle = edges[i + 1], right = edges[i + 2];
+        for (double j = left; j < middle; j++)
+            matrix.data[(int64_t)j * columns + i] = (j - left) / (middle - left);
+        for (double j = middle; j < right; j++)
+            matrix.data[(int64_t)j * columns + i] = (right - j) / (right - middle);
+        matrix.data[(int64_t)middle * columns + i] = 1;
+    }
+    weft_tensor *const y = wi_onnx_cast(n, node, wi_onnx_array(n, &matrix), type, true);
+    if (y) wi_onnx_set_type(n, node, 0, type);
+    return y;
 }
 
 /* ---- transforms ---- */
@@ -152,5 +189,6 @@ static weft_tensor *build_stft(wi_onnx_import *n, wi_onnx_node *node) {
 const wi_onnx_op wi_onnx_signal_ops[] = {{"HannWindow", .build = build_hann, .host = 1u << 0},
     {"HammingWindow", .build = build_hamming, .host = 1u << 0},
     {"BlackmanWindow", .build = build_blackman, .host = 1u << 0},
+    {"MelWeightMatrix", .build = build_mel, .host = 0x1f},
     {"DFT", .build = build_dft, .host = 1u << 1 | 1u << 2},
     {"STFT", .build = build_stft, .host = 1u << 1 | 1u << 3}, {0}};

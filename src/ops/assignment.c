@@ -1,4 +1,5 @@
 /* Assignments to variables, and the gradients of parameters as one tensor, which updates read. */
+#include "base/names.h"
 #include "ops/op_table.h"
 
 static const char what_is_assigned[] = "use the gradient of the assigned value";
@@ -29,8 +30,8 @@ static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *
     if (!graph) return NULL;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!variable->variable && variable->op != &wi_op_flat)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "assign: a %s is neither a parameter nor a state",
-            variable->op->name);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "assign: %s %s is neither a parameter nor a state",
+            wi_article(variable->op->name), variable->op->name);
     if (variable->dtype != value->dtype || !wi_shape_equal(&variable->shape, &value->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, but the value is %s %s",
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),

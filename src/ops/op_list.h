@@ -36,6 +36,9 @@ WI_MAP2(minimum,       NUMERIC, IF(OR(AT_MOST(A, B), BUILTIN("isnan", A)), A, B)
 WI_MAP2(pow,           FLOAT,   CALL("pow", A, B),
                                                                              NULL,                       pow_base_gradient(g, a, b), pow_exponent_gradient(g, a, b, y))
 WI_MAP2(remainder,     NUMERIC, CALL("remainder_f", A, B),                   CALL("remainder_i", A, B),  g, weft_neg(weft_mul(g, weft_floor(weft_div(a, b)))))
+WI_MAP2(fmod,          NUMERIC, BUILTIN("copysign", CALL("remainder_f", BUILTIN("fabs", A), BUILTIN("fabs", B)), A), CALL("fmod_i", A, B), g, weft_neg(weft_mul(g, weft_trunc_divide(a, b))))
+WI_MAP2(floor_divide,  NUMERIC, CALL("floor_divide_f", A, B),                CALL("floor_divide_i", A, B), NULL, NULL)
+WI_MAP2(trunc_divide,  NUMERIC, BUILTIN("trunc", DIV(A, B)),                 CALL("trunc_divide_i", A, B), NULL, NULL)
 WI_MAP2(atan2,         FLOAT,   CALL("atan2", A, B),                         NULL,                       atan2_slope(g, a, b, b), weft_neg(atan2_slope(g, a, b, a)))
 WI_MAP1(abs,           NUMERIC, BUILTIN("fabs", A),                          BUILTIN("max", A, NEG(A)),  weft_mul(g, weft_sign(a)))
 WI_MAP1(sign,          NUMERIC, IF(MORE(A, NUMBER(0)), NUMBER(1), IF(LESS(A, NUMBER(0)), NUMBER(-1), NUMBER(0))), BUILTIN("clamp", A, NUMBER(-1), NUMBER(1)), NULL)
@@ -58,12 +61,23 @@ WI_MAP1(tan,           FLOAT,   CALL("tan", A),                              NUL
 WI_MAP1(asin,          FLOAT,   CALL("asin", A),                             NULL,                       weft_div(g, other_side(a)))
 WI_MAP1(acos,          FLOAT,   CALL("acos", A),                             NULL,                       weft_neg(weft_div(g, other_side(a))))
 WI_MAP1(atan,          FLOAT,   CALL("atan2", A, NUMBER(1)),                 NULL,                       weft_div(g, weft_add(weft_square(a), weft_number(a, 1))))
+WI_MAP1(sinh,          FLOAT,   BUILTIN("copysign", IF(MORE(BUILTIN("fabs", A), NUMBER(1)), SUB(HALF_EXP(BUILTIN("fabs", A)), DIV(NUMBER(0.25), HALF_EXP(BUILTIN("fabs", A)))), HALF(ADD(EXPM1_OF_SIZE, DIV(EXPM1_OF_SIZE, ADD(EXPM1_OF_SIZE, NUMBER(1)))))), A),
+                                                                             NULL,                       weft_mul(g, weft_cosh(a)))
+WI_MAP1(cosh,          FLOAT,   ADD(HALF_EXP(BUILTIN("fabs", A)), DIV(NUMBER(0.25), HALF_EXP(BUILTIN("fabs", A)))),
+                                                                             NULL,                       weft_mul(g, weft_sinh(a)))
+WI_MAP1(asinh,         FLOAT,   BUILTIN("copysign", IF(MORE(BUILTIN("fabs", A), NUMBER(LARGE)), LOG_OF_DOUBLE(BUILTIN("fabs", A)), CALL("log1p", ADD(BUILTIN("fabs", A), DIV(MUL(A, A), ADD(NUMBER(1), SQRT(ADD(NUMBER(1), MUL(A, A)))))))), A),
+                                                                             NULL,                       weft_div(g, weft_sqrt(weft_add(weft_square(a), weft_number(a, 1)))))
+WI_MAP1(acosh,         FLOAT,   IF(MORE(A, NUMBER(LARGE)), LOG_OF_DOUBLE(A), CALL("log1p", ADD(SUB(A, NUMBER(1)), MUL(SQRT(SUB(A, NUMBER(1))), SQRT(ADD(A, NUMBER(1))))))),
+                                                                             NULL,                       weft_div(g, weft_sqrt(weft_sub(weft_square(a), weft_number(a, 1)))))
+WI_MAP1(atanh,         FLOAT,   BUILTIN("copysign", HALF(CALL("log1p", DIV(ADD(BUILTIN("fabs", A), BUILTIN("fabs", A)), SUB(NUMBER(1), BUILTIN("fabs", A))))), A),
+                                                                             NULL,                       weft_div(g, weft_sub(weft_number(a, 1), weft_square(a))))
 WI_MAP1(erf,           FLOAT,   CALL("erf", A),
                                                                              NULL,                       weft_mul(g, weft_mul(weft_number(a, 1.1283791670955126), weft_exp(weft_neg(weft_square(a))))))
 WI_MAP1(gelu,          FLOAT,   CALL("gelu", A),                             NULL,                       weft_mul(g, gelu_slope(a)))
 WI_MAP1(gelu_tanh,     FLOAT,   CALL("gelu_tanh", A),                        NULL,                       weft_mul(g, gelu_tanh_slope(a)))
 WI_MAP1(silu,          FLOAT,   MUL(A, CALL("sigmoid", A)),                  NULL,                       weft_mul(g, silu_slope(a)))
 WI_MAP1(softplus,      FLOAT,   CALL("softplus", A),                         NULL,                       weft_mul(g, weft_sigmoid(a)))
+WI_MAP1(logsigmoid,    FLOAT,   NEG(CALL("softplus", NEG(A))),               NULL,                       weft_mul(g, weft_sigmoid(weft_neg(a))))
 WI_MAP1(softsign,      FLOAT,   DIV(A, ADD(NUMBER(1), BUILTIN("fabs", A))),
                                                                              NULL,                       weft_div(g, weft_square(weft_add(weft_abs(a), weft_number(a, 1)))))
 WI_MAP1(mish,          FLOAT,   CALL("mish", A),                             NULL,                       weft_mul(g, mish_slope(a)))
@@ -114,6 +128,7 @@ WI_NODE(embedding)   /* embedding.c */
 WI_NODE(slice)       /* slice.c */
 WI_NODE(flip)
 WI_NODE(diagonal)
+WI_NODE(unfold)      /* unfold.c */
 WI_NODE(pad)         /* padding.c */
 WI_NODE(roll)
 WI_NODE(tile)
@@ -155,6 +170,7 @@ WI_FUNCTION_ROW(mean)        /* reduce.c */
 WI_FUNCTION_ROW(any)
 WI_FUNCTION_ROW(all)
 WI_FUNCTION_ROW(count_nonzero)
+WI_FUNCTION_ROW(normalize)   /* norms.c */
 WI_FUNCTION_ROW(masked_mean) /* masked_mean.c */
 WI_FUNCTION_ROW(sequence_cross_entropy) /* loss_sequence.c */
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
@@ -211,6 +227,7 @@ WI_FUNCTION_ROW(hardtanh)
 WI_FUNCTION_ROW(leaky_relu)
 WI_FUNCTION_ROW(prelu)
 WI_FUNCTION_ROW(elu)
+WI_FUNCTION_ROW(glu)
 WI_FUNCTION_ROW(max_pool2d)  /* pool_forms.c */
 WI_FUNCTION_ROW(avg_pool2d)
 WI_FUNCTION_ROW(lp_pool)
@@ -233,6 +250,7 @@ WI_FUNCTION_ROW(number_div)
 WI_FUNCTION_ROW(number_remainder)
 WI_FUNCTION_ROW(number_pow)
 WI_FUNCTION_ROW(remainder_number)
+WI_FUNCTION_ROW(floor_divide_number)
 WI_FUNCTION_ROW(maximum_number)
 WI_FUNCTION_ROW(minimum_number)
 WI_FUNCTION_ROW(equal_number)

@@ -1,4 +1,5 @@
 /* State that a training step carries over to the next step (contract in weft/text.h). */
+#include "base/names.h"
 #include "cl/context.h"
 #include "graph/weft_graph.h"
 #include <inttypes.h>
@@ -56,7 +57,8 @@ weft_status weft_carry_reset(weft_tensor *state) {
     if (!state) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: state is NULL");
     WI_TRY(weft_graph_status(state->graph));
     if (!state->variable || state->variable->trainable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a %s is not a state", state->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: %s %s is not a state", wi_article(state->op->name),
+            state->op->name);
     const weft_allocator *const allocator = state->graph->context->allocator;
     const size_t bytes = state->variable->bytes;
     void *const zeros = wi_allocate(allocator, bytes);

@@ -258,6 +258,13 @@ static weft_tensor *open_padding(weft_graph *g) {
 static weft_tensor *open_sorting(weft_graph *g) {
     return weft_sort(text(g), 1, true);
 }
+/* A convolution with kernels for each example, and windows of an open axis. */
+static weft_tensor *open_windows(weft_graph *g) {
+    weft_tensor *const x = text(g), *const image = weft_permute(x, 0, 2, 1);
+    weft_tensor *const kernels = weft_reshape(weft_sum(x, 1), WEFT_BATCH, 1, 6, 1);
+    weft_tensor *const found = weft_conv_with(image, weft_normalize(kernels, 2, 2, 0.1), NULL, NULL);
+    return weft_add(weft_mean(weft_unfold(found, 2, 2, 1), 3), weft_glu(weft_sum_keep(image, 2), 1));
+}
 static weft_tensor *open_scan(weft_graph *g) {
     return weft_cumsum_with(text(g), 1, true, true);
 }
@@ -326,8 +333,9 @@ const save_network save_networks[] = {{"conv_plain", conv_plain, 0, 0, false},
     {"heads_masked", heads_masked, 0, 0, false}, {"gpt", gpt, 0, 0, false},
     {"split_heads", split_heads, 0, 0, false}, {"shifted", shifted, 0, 0, false},
     {"open_means", open_means, 0, 0, false}, {"open_padding", open_padding, 0, 0, false},
-    {"open_sorting", open_sorting, 0, 0, false}, {"open_scan", open_scan, 0, 0, false},
-    {"open_batch_slice", open_batch_slice, 0, 0, false}, {"numbers_of_sizes", numbers_of_sizes, 0, 0, false},
-    {"split_batch", split_batch, 0, 0, false}, {"tied", tied, 0, 0, false}, {"lenet", lenet, 0, 1e-4, false},
-    {"resnet20", resnet20, 0, 1e-4, false}, {"resnet18", resnet18, 0, 1e-4, false},
-    {"mobilenet", mobilenet, 0, 1e-4, false}, {"googlenet", googlenet, 0, 1e-4, false}, {0}};
+    {"open_sorting", open_sorting, 0, 0, false}, {"open_windows", open_windows, 0, 0, false},
+    {"open_scan", open_scan, 0, 0, false}, {"open_batch_slice", open_batch_slice, 0, 0, false},
+    {"numbers_of_sizes", numbers_of_sizes, 0, 0, false}, {"split_batch", split_batch, 0, 0, false},
+    {"tied", tied, 0, 0, false}, {"lenet", lenet, 0, 1e-4, false}, {"resnet20", resnet20, 0, 1e-4, false},
+    {"resnet18", resnet18, 0, 1e-4, false}, {"mobilenet", mobilenet, 0, 1e-4, false},
+    {"googlenet", googlenet, 0, 1e-4, false}, {0}};

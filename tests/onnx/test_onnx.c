@@ -159,10 +159,19 @@ static bool is_near(double got, double wanted, const wi_onnx_numbers *type) {
     return fabs(got - wanted) <= 1e-5 + (type->type == WI_ONNX_FLOAT16 ? 1e-3 : 2e-4) * fabs(wanted);
 }
 
+/* How many elements the case has in Weft. Results of these two have the largest size, and begin with the elements of the case. */
+static size_t count_of(const weft_tensor *tensor, const wi_onnx_numbers *wanted, const char *name) {
+    size_t count = 1;
+    if (!strstr(name, "test_nonmaxsuppression") && !strstr(name, "test_unique")) return wanted->count;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
+    return count > wanted->count ? count : wanted->count;
+}
+
 static bool is_right(weft_plan *plan, weft_tensor *tensor, const wi_onnx_numbers *wanted, const char *name) {
     const wi_format *const format = wi_format_of(weft_tensor_dtype(tensor));
-    void *const data = calloc(wanted->count + 1, format->size);
-    const weft_status status = weft_plan_read(plan, tensor, data, wanted->count * format->size);
+    const size_t count = count_of(tensor, wanted, name);
+    void *const data = calloc(count + 1, format->size);
+    const weft_status status = weft_plan_read(plan, tensor, data, count * format->size);
     size_t i = 0;
     while (status == WEFT_OK && i < wanted->count && is_near(format->get(data, i), wanted->data[i], wanted))
         i++;

@@ -42,6 +42,32 @@ static const row draws[] = {
     {"Multinomial", "sample_size=3", {{F, "2 3", {-1000, 5, -1000, 2, -1000, -1000}}}, 1, {6},
         {1, 1, 1, 0, 0, 0}}};
 
+/* Boxes 0 to 2 overlap, as do 3 and 4. */
+#define BOXES                                                                                                \
+    { 0, 0, 1, 1, 0, 0.1, 1, 1.1, 1, 0.9, 0, -0.1, 0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100, 1, 101 }
+#define SCORES                                                                                               \
+    { 0.9, 0.75, 0.6, 0.95, 0.5, 0.3 }
+#define SUPPRESS(attributes, limits, most, threshold, ...)                                                   \
+    {                                                                                                        \
+        "NonMaxSuppression", attributes,                                                                     \
+            {{F, "1 6 4", BOXES}, {F, "1 1 6", SCORES}, {I, "1", {most}}, {F, "1", {limits}},                \
+                {F, "1", {threshold}}},                                                                      \
+            3, __VA_ARGS__                                                                                   \
+    }
+static const row selections[] = {SUPPRESS("", 0.5, 3, 0, {9}, {0, 0, 3, 0, 0, 0, 0, 0, 5}),
+    SUPPRESS("", 0.5, 3, 0.4, {9}, {0, 0, 3, 0, 0, 0, -1, -1, -1}),
+    SUPPRESS("", 0.95, 2, 0, {6}, {0, 0, 3, 0, 0, 0}),
+    {"NonMaxSuppression", "center_point_box=1",
+        {{F, "1 3 4", {0.5, 0.5, 1, 1, 0.5, 0.6, 1, 1, 5, 5, 1, 1}}, {F, "1 2 3", {1, 3, 2, 3, 2, 1}},
+            {I, "1", {9}}, {F, "1", {0.5}}},
+        3, {18}, {0, 0, 1, 0, 0, 2, 0, 1, 0, 0, 1, 2, -1, -1, -1, -1, -1, -1}},
+    {"MaxRoiPool", "pooled_shape=[2,1]", {{F, "1 1 3 3", NINE}, {F, "2 5", {0, 0, 0, 1, 1, 0, 1, 1, 9, 9}}},
+        3, {4}, {2, 5, 9, 0}},
+    {"MaxRoiPool", "pooled_shape=[1,2] spatial_scale=0.5",
+        {{F, "1 1 3 3", NINE}, {F, "1 5", {0, 1, 0, 4, 4}}}, 3, {2}, {8, 9}},
+    {"MelWeightMatrix", "", {{I, "", {2}}, {I, "", {16}}, {I, "", {8}}, {F, "", {0}}, {F, "", {4}}}, 0, {18},
+        {0, 0, 0.5, 0, 1, 0, 0.5, 0.5, 0, 1, 0, 0.5, 0, 0, 0, 0, 0, 0}}};
+
 static const row samples[] = {
     {"AffineGrid", "", {{F, "1 2 3", {1, 0, 0.5, 0, 2, -1}}, {I, "4", {1, 1, 2, 3}}}, 1, {12},
         {-1 / 6.0, -2, 0.5, -2, 7 / 6.0, -2, -1 / 6.0, 0, 0.5, 0, 7 / 6.0, 0}},
@@ -102,6 +128,10 @@ static void test_blocks(void **state) {
 static void test_draws(void **state) {
     (void)state;
     rows_check(draws, sizeof draws / sizeof *draws, 15, 0);
+}
+static void test_selections(void **state) { /* as ONNX Runtime 1.32 computes them */
+    (void)state;
+    rows_check(selections, sizeof selections / sizeof *selections, 17, 1e-6);
 }
 static void test_samples(void **state) {
     (void)state;
@@ -171,6 +201,14 @@ static const refusal refused[] = {{"Pad", "mode=odd", {{F, "2", {1, 2}}, {I, "2"
     {"AffineGrid", "", {{F, "1 2 3", {1}}, {I, "5", {1, 1, 2, 3, 4}}}, "its size does not match theta"},
     {"AffineGrid", "align_corners=1", {{F, "1 2 3", {1}}, {I, "4", {1, 1, 1, 3}}},
         "this size is not supported"},
+    {"MaxRoiPool", "pooled_shape=[2,2]", {{F, "1 1 2 2", {1}}, {F, "1 4", {1}}}, "it needs rois (R, 5)"},
+    {"NonMaxSuppression", "", {{F, "1 2 4", {1}}, {F, "1 1 2", {1}}},
+        "it selects at most 0 boxes of each class"},
+    {"NonMaxSuppression", "", {{F, "1 2 4", {1}}, {F, "1 1 3", {1}}, {I, "1", {2}}},
+        "it takes boxes (B, N, 4)"},
+    {"Unique", "axis=0", {{F, "2 2", {1}}}, "but not for slices"},
+    {"MelWeightMatrix", "", {{I, "", {2}}, {I, "", {8}}, {I, "", {8}}, {F, "", {0}}, {F, "", {9}}},
+        "an edge is above half"},
     {"RoiAlign", "", {{F, "1 1 2 2", {1}}, {F, "1 4", {1}}, {I, "1", {0}}}, "it needs rois (R, 4)"},
     {"DeformConv", "", {{F, "1 1 3 3", {1}}, {F, "1 1 2 2", {1}}, {F, "1 6 2 2", {1}}},
         "its shapes do not match"},
@@ -205,7 +243,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_samples), cmocka_unit_test(test_resizes), cmocka_unit_test(test_open_resize),
-        cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_selections), cmocka_unit_test(test_samples), cmocka_unit_test(test_resizes),
+        cmocka_unit_test(test_open_resize), cmocka_unit_test(test_refusals)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -24,7 +24,8 @@
     X(std, std_cases)
 #define NORM_OPS(X)                                                                                          \
     X(norm, norm_cases)                                                                                      \
-    X(logsumexp, logsumexp_cases)
+    X(logsumexp, logsumexp_cases)                                                                            \
+    X(normalize, normalize_cases)
 #define NORMALIZATION_OPS(X)                                                                                 \
     X(batch_norm, batch_norm_cases)                                                                          \
     X(instance_norm, instance_norm_cases)                                                                    \
@@ -104,7 +105,8 @@
     X(split, split_cases)                                                                                    \
     X(split_sizes, split_sizes_cases)                                                                        \
     X(flip, flip_cases)                                                                                      \
-    X(diagonal, diagonal_cases)
+    X(diagonal, diagonal_cases)                                                                              \
+    X(unfold, unfold_cases)
 #define PADDING_OPS(X)                                                                                       \
     X(pad, pad_cases)                                                                                        \
     X(roll, roll_cases)                                                                                      \
@@ -133,7 +135,8 @@
     X(hardtanh, hardtanh_cases)                                                                              \
     X(leaky_relu, leaky_relu_cases)                                                                          \
     X(prelu, prelu_cases)                                                                                    \
-    X(elu, elu_cases)
+    X(elu, elu_cases)                                                                                        \
+    X(glu, glu_cases)
 #define NUMBER_FORM_OPS(X)                                                                                   \
     X(add_number, add_number_cases)                                                                          \
     X(sub_number, sub_number_cases)                                                                          \
@@ -145,6 +148,7 @@
     X(number_remainder, number_remainder_cases)                                                              \
     X(number_pow, number_pow_cases)                                                                          \
     X(remainder_number, remainder_number_cases)                                                              \
+    X(floor_divide_number, floor_divide_number_cases)                                                        \
     X(maximum_number, maximum_number_cases)                                                                  \
     X(minimum_number, minimum_number_cases)                                                                  \
     X(equal_number, equal_number_cases)                                                                      \

@@ -198,9 +198,6 @@ static weft_tensor *split(weft_tensor *x) {
     const int64_t sizes[] = {1, WEFT_BATCH};
     return weft_split_sizes(x, 0, sizes, 2, parts) == WEFT_OK ? parts[0] : NULL;
 }
-static weft_tensor *greatest(weft_tensor *x) {
-    return weft_topk(x, 2, 0, true);
-}
 static weft_tensor *other_sizes(weft_tensor *x) {
     return weft_add(x, rows(x, 1, WEFT_END));
 }
@@ -220,7 +217,6 @@ static void what_is_refused_says_so(void **state) {
         {reversed_from_the_end, "slice: -1..-2 of axis 0 is empty or outside (batch, 3)"},
         {halved, "split: axis 0 of (batch - 1, 3) cannot be split into 2 equal parts"},
         {split, "split: the 2 sizes do not add up to axis 0 of (batch, 3)"},
-        {greatest, "topk: axis 0 of (batch, 3) depends on the batch size"},
         {other_sizes, "(batch, 3) and (batch - 1, 3) do not broadcast"},
         {parameter, "its shape (2, batch - 1) cannot depend on a size that plans choose"},
         {channels, "group_norm: x is (1, batch - 1, 3)"}};

@@ -253,6 +253,14 @@ static weft_tensor *normalized(const free_scene *s) {
     weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
     return weft_add(weft_batch_norm(image), weft_add(weft_instance_norm(image), weft_group_norm(image, 2)));
 }
+/* Windows of the sequence; a convolution with kernels for each example. */
+static weft_tensor *windows(const free_scene *s) {
+    weft_tensor *const image = weft_permute(s->x, 0, 2, 1), *const kernels = weft_matmul(image, s->x);
+    weft_tensor *const found =
+        weft_conv_with(image, weft_unsqueeze(weft_normalize(kernels, 2, 2, 1e-3), -1), NULL, NULL);
+    return weft_add(weft_sum_keep(weft_unfold(found, 2, 2, 1), 2, 3),
+        weft_mean_keep(weft_unfold(s->x, 1, 1, 2), 3, 2, 1));
+}
 static weft_tensor *places(const free_scene *s) {
     return weft_cast(weft_add(weft_argmax(weft_cumsum(s->x, 1), 1), weft_argmin(s->x, 1)), WEFT_F32);
 }
@@ -271,7 +279,8 @@ const free_network free_networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1
     NETWORK(ctc, 1), NETWORK(regression, 1), NETWORK(crossed, 1), NETWORK(probabilities, 1),
     NETWORK(margins, 1), NETWORK(indexed, 1), NETWORK(response, 1), NETWORK(convolved, 1), NETWORK(pooled, 1),
     NETWORK(strided, 3), NETWORK(pooled_by_steps, 2), NETWORK(every_second, 2), NETWORK(enlarged, 2),
-    NETWORK(squares, 1), NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1)};
+    NETWORK(squares, 1), NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1),
+    NETWORK(windows, 2)};
 const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
 /* ---- creating the network's nodes at a fixed length ---- */

@@ -10,7 +10,7 @@
 
 /* clang-format off */
 #define WITH_NUMBER(ROW) \
-    ROW(sub) ROW(mul) ROW(div) ROW(remainder) ROW(maximum) ROW(minimum) ROW(equal) ROW(not_equal) ROW(less) \
+    ROW(sub) ROW(mul) ROW(div) ROW(remainder) ROW(floor_divide) ROW(maximum) ROW(minimum) ROW(equal) ROW(not_equal) ROW(less) \
     ROW(less_equal) ROW(greater) ROW(greater_equal)
 #define NUMBER_FIRST(ROW) ROW(sub) ROW(div) ROW(remainder) ROW(pow)
 /* clang-format on */

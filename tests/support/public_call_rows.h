@@ -7,11 +7,11 @@
 #define UNARY(ROW) \
     ROW(neg) ROW(square) ROW(abs) ROW(sign) ROW(floor) ROW(ceil) ROW(round) ROW(trunc) ROW(sqrt) ROW(rsqrt) \
     ROW(reciprocal) ROW(exp) ROW(exp2) ROW(expm1) ROW(log) ROW(log2) ROW(log1p) ROW(sin) ROW(cos) ROW(tan) \
-    ROW(asin) ROW(acos) ROW(atan) ROW(erf) ROW(relu) ROW(tanh) ROW(sigmoid) ROW(gelu) ROW(gelu_tanh) \
+    ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(asinh) ROW(acosh) ROW(atanh) ROW(logsigmoid) ROW(erf) ROW(relu) ROW(tanh) ROW(sigmoid) ROW(gelu) ROW(gelu_tanh) \
     ROW(silu) ROW(mish) ROW(softplus) ROW(softsign) ROW(selu) ROW(relu6) ROW(hardsigmoid) ROW(hardswish) \
     ROW(isnan) ROW(isinf) ROW(isfinite) ROW(transpose) ROW(flatten) ROW(stop_gradient)
 #define BINARY(ROW) \
-    ROW(add) ROW(sub) ROW(mul) ROW(div) ROW(maximum) ROW(minimum) ROW(remainder) ROW(pow) ROW(atan2) \
+    ROW(add) ROW(sub) ROW(mul) ROW(div) ROW(maximum) ROW(minimum) ROW(remainder) ROW(fmod) ROW(floor_divide) ROW(trunc_divide) ROW(pow) ROW(atan2) \
     ROW(equal) ROW(not_equal) ROW(less) ROW(less_equal) ROW(greater) ROW(greater_equal) ROW(mse) ROW(l1) \
     ROW(bce) ROW(bce_with_logits) ROW(kl_div) ROW(poisson_nll) ROW(hinge) ROW(soft_margin)
 #define REDUCTIONS(ROW) \
@@ -72,6 +72,9 @@
     ROW(mv, weft_mv(ROWS, LINE))                                                                             \
     ROW(einsum, einsum(s))                                                                                   \
     ROW(attention, attention(s))                                                                             \
+    ROW(glu, weft_glu(ROWS, small(s, 1)))                                                                    \
+    ROW(normalize, weft_normalize(ROWS, number(s, 2), small(s, 1), number(s, 0.5)))                          \
+    ROW(unfold, weft_unfold(ROWS, small(s, 1), whole(s, 2), whole(s, 1)))                                    \
     ROW(softmax, weft_softmax(ROWS, small(s, 1)))                                                            \
     ROW(log_softmax, weft_log_softmax(ROWS, small(s, 1)))                                                    \
     ROW(reshape_shape, weft_reshape_shape(ROWS, small(s, 2), AXES(4, 2, END, END)))                          \

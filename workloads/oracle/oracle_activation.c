@@ -73,3 +73,24 @@ ORACLE_EVALUATE(prelu) {
     return f64_prelu(in[0], in[1]);
 }
 ORACLE_OP(prelu, "weft_prelu($0, $1)");
+
+/* An axis of an even number of elements. */
+ORACLE_DRAW(glu) {
+    call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, 1, 5, -40, 40);
+    for (int tries = 0; call->inputs[0] >= 0 && tries < 8; tries++) {
+        const int axis = draw_axis(draw, call->inputs[0]);
+        const int64_t dim = draw_dim(draw, call->inputs[0], axis);
+        call->integers[0] = draw_from_either_end(draw, axis, draw_rank(draw, call->inputs[0]));
+        if (draw_is_number(dim < 0 ? -dim : dim) && dim % 2 == 0) return true;
+    }
+    return false;
+}
+ORACLE_BUILD(glu) {
+    ORACLE_UNUSED;
+    return weft_glu(in[0], (int)call->integers[0]);
+}
+ORACLE_EVALUATE(glu) {
+    (void)sizes;
+    return f64_glu(in[0], call->integers[0]);
+}
+ORACLE_OP(glu, "weft_glu($0, $a0)");

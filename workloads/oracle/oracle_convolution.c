@@ -115,8 +115,17 @@ static bool draw_convolution(oracle_draw *draw, oracle_call *call, bool transpos
     for (int i = 0; i < draw_rank(draw, x) - 2; i++)
         draw_window(draw, call, i, filters.dims[2 + i], transposed);
     if (transposed) limit_strides(draw, call, filters.count);
-    call->inputs[1] = draw_filters(draw, filters.dims, filters.terms);
     const int64_t results[] = {filters.count, WEFT_END};
+    if (!transposed && draw_chance(draw, 20)) {
+        const double most = 2 / sqrt((double)filters.terms);
+        int64_t dims[WEFT_MAX_RANK + 1] = {draw_dim(draw, x, 0)};
+        for (int i = 0; i < WEFT_MAX_RANK; i++) dims[1 + i] = filters.dims[i];
+        if (!draw_fits(draw, dims)) return false;
+        call->inputs[1] =
+            draw_shaped(draw, draw_format(draw), dims, -most, most); /* kernels for each example */
+    } else {
+        call->inputs[1] = draw_filters(draw, filters.dims, filters.terms);
+    }
     if (draw_chance(draw, 60)) call->inputs[2] = draw_weights(draw, results, -1, 1);
     return call->inputs[1] >= 0;
 }

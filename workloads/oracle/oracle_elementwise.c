@@ -11,6 +11,12 @@ static double remainder_of(double a, double b) {
     return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
 }
 
+/* Rounded down. -1 for a small quotient that is negative, NaN for an infinite dividend, as in Python. */
+static double floor_of(double a, double b) {
+    if (isinf(a) && b != 0) return NAN;
+    return isinf(b) && a * b < 0 ? -1 : floor(a / b);
+}
+
 /* ---- drawing ---- */
 
 static draw_types types_of(row_kind kind) {
@@ -122,6 +128,7 @@ NUMBER_FORM(add, -40, 40, -4, 4)
 NUMBER_FORM(sub, -40, 40, -4, 4)
 NUMBER_FORM(mul, -40, 40, -4, 4)
 NUMBER_FORM(remainder, -40, 40, 1.1, 6)
+NUMBER_FORM(floor_divide, -40, 40, 1.1, 6)
 NUMBER_FORM(maximum, -40, 40, -2, 2)
 NUMBER_FORM(minimum, -40, 40, -2, 2)
 NUMBER_FORM(equal, -40, 40, -2, 2)

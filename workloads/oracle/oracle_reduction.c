@@ -92,6 +92,32 @@ ORACLE_EVALUATE(norm) {
 }
 ORACLE_OP(norm, "weft_norm_with($0, $n0, $x, $b0)");
 
+/* The order and epsilon are numbers; the gradient of x / |x| is 0 up to rounding if the axis has one element. */
+ORACLE_DRAW(normalize) {
+    static const double orders[] = {1, 2, INFINITY};
+    call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, 1, 5, -60, 60);
+    if (call->inputs[0] < 0) return false;
+    call->numbers[0] = orders[draw_below(draw, 3)];
+    call->numbers[1] = draw_chance(draw, 30) ? draw_exact(draw_between(draw, 0.1, 2)) : 0x1p-20;
+    call->integers[0] = draw_axis(draw, call->inputs[0]);
+    return true;
+}
+ORACLE_BUILD(normalize) {
+    ORACLE_UNUSED;
+    return weft_normalize(in[0], call->numbers[0], (int)call->integers[0], call->numbers[1]);
+}
+ORACLE_EVALUATE(normalize) {
+    (void)sizes;
+    return f64_normalize(in[0], call->numbers[0], call->integers[0], call->numbers[1]);
+}
+/* The slopes cancel out along short axes, and where one element is the norm of order infinity. */
+static bool normalize_cancels(
+    const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes) {
+    (void)sizes;
+    return in[0]->dims[call->integers[0]] <= 2 || isinf(call->numbers[0]);
+}
+ORACLE_OP_WITH(normalize, "weft_normalize($0, $n0, $a0, $n1)", .cancels = normalize_cancels);
+
 /* ---- a mean under a mask; inputs: x, the mask ---- */
 
 ORACLE_DRAW(masked_mean) {

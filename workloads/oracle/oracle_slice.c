@@ -94,6 +94,28 @@ ORACLE_BUILD(slice_step) {
 }
 ORACLE_OP(slice_step, "weft_slice_step($0, $a0, $a1, $a2, $a3)");
 
+/* ---- unfold: integers are the axis, the size and the step ---- */
+
+ORACLE_DRAW(unfold) {
+    call->inputs[0] = draw_value(draw, DRAW_ANY, 1, 5);
+    if (call->inputs[0] < 0) return false;
+    const int axis = draw_axis(draw, call->inputs[0]);
+    const int64_t size = draw_array(draw, call->inputs[0])->dims[axis];
+    call->integers[0] = draw_from_either_end(draw, axis, draw_rank(draw, call->inputs[0]));
+    call->integers[1] = 1 + draw_below(draw, size < 7 ? size : 7);
+    call->integers[2] = draw_is_fixed(draw, call->inputs[0], axis) ? 1 + draw_below(draw, 5) : 1;
+    return true;
+}
+ORACLE_BUILD(unfold) {
+    ORACLE_UNUSED;
+    return weft_unfold(in[0], (int)call->integers[0], call->integers[1], call->integers[2]);
+}
+ORACLE_EVALUATE(unfold) {
+    (void)sizes;
+    return f64_unfold(in[0], call->integers[0], call->integers[1], call->integers[2]);
+}
+ORACLE_OP(unfold, "weft_unfold($0, $a0, $i1, $i2)");
+
 /* ---- split: integers are the axis, which part is the result, and in how many ---- */
 
 ORACLE_DRAW(split) {

@@ -13,14 +13,10 @@ static bool draw_sorting(oracle_draw *draw, oracle_call *call) {
     return true;
 }
 
-/* Along the batch it is an error. */
 static bool draw_selection(oracle_draw *draw, oracle_call *call) {
     if (!draw_sorting(draw, call)) return false;
-    for (int i = 0; i < 6 && draw_dim(draw, call->inputs[0], (int)call->integers[AXIS]) < 0; i++)
-        call->integers[AXIS] = draw_axis(draw, call->inputs[0]);
-    const int value = call->inputs[0], axis = (int)call->integers[AXIS];
-    const f64_array *const x = draw_array(draw, value);
-    if (draw_dim(draw, value, axis) < 0) return false;
+    const int axis = (int)call->integers[AXIS];
+    const f64_array *const x = draw_array(draw, call->inputs[0]);
     const int64_t n = x->dims[oracle_axis(axis, x->rank)];
     call->integers[K] = 1 + draw_below(draw, draw_chance(draw, 50) && n > 4 ? 4 : n);
     return true;

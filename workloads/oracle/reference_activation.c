@@ -31,3 +31,9 @@ f64_array *f64_prelu(const f64_array *x, const f64_array *weight) {
     const int rank = x->rank > 1 ? x->rank - 1 : x->rank;
     return f64_map(of_leaky_relu, x, f64_reshape(weight, rank, dims), NULL);
 }
+
+f64_array *f64_glu(const f64_array *x, int64_t axis) {
+    const int along = f64_axis(axis, x->rank);
+    const int64_t size = x->dims[along], half = size / 2;
+    return f64_mul(f64_slice(x, along, 0, half), f64_sigmoid(f64_slice(x, along, half, size)));
+}

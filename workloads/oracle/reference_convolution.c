@@ -196,8 +196,26 @@ static f64_array *with_bias(f64_array *y, const f64_array *bias) {
     return bias ? f64_add(y, f64_reshape(bias, y->rank, dims)) : y;
 }
 
+/* A part of an array that has one for each example, without this axis. */
+static f64_array *of_example(const f64_array *a, int64_t n) {
+    return f64_reshape(f64_slice(a, 0, n, n + 1), a->rank - 1, a->dims + 1);
+}
+
+/* Kernels, and perhaps biases, for each example. */
+static f64_array *convolve_each(
+    const f64_array *x, const f64_array *weight, const f64_array *bias, const weft_conv_options *options) {
+    f64_array *y = NULL;
+    for (int64_t n = 0; n < x->dims[0]; n++) {
+        const f64_array *const b = bias && bias->rank == 2 ? of_example(bias, n) : bias;
+        f64_array *const part = f64_conv(f64_slice(x, 0, n, n + 1), of_example(weight, n), b, options);
+        y = y ? f64_concat((const f64_array *[]){y, part}, 2, 0) : part;
+    }
+    return y;
+}
+
 f64_array *f64_conv(
     const f64_array *x, const f64_array *weight, const f64_array *bias, const weft_conv_options *options) {
+    if (weight->rank > x->rank) return convolve_each(x, weight, bias, options);
     return with_bias(convolve(x, weight, options, false), bias);
 }
 

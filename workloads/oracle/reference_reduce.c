@@ -145,6 +145,11 @@ f64_array *f64_norm(const f64_array *a, double order, const int64_t *axes, bool 
     return f64_max(magnitude(a), axes, keep);
 }
 
+f64_array *f64_normalize(const f64_array *a, double order, int64_t axis, double epsilon) {
+    const f64_array *const norm = f64_norm(a, order, (const int64_t[]){axis, WEFT_END}, true);
+    return f64_div(a, f64_maximum(norm, f64_number(epsilon)));
+}
+
 f64_array *f64_logsumexp(const f64_array *a, const int64_t *axes, bool keep) {
     f64_array *const top = shift_of(f64_max(a, axes, true));
     memset(top->error, 0, top->count * sizeof *top->error); /* whatever is subtracted is added again */

@@ -11,6 +11,7 @@ f64_array *f64_prod(const f64_array *a, const int64_t *axes, bool keep);
 f64_array *f64_var(const f64_array *a, double correction, const int64_t *axes, bool keep);
 f64_array *f64_std(const f64_array *a, double correction, const int64_t *axes, bool keep);
 f64_array *f64_norm(const f64_array *a, double order, const int64_t *axes, bool keep);
+f64_array *f64_normalize(const f64_array *a, double order, int64_t axis, double epsilon);
 f64_array *f64_logsumexp(const f64_array *a, const int64_t *axes, bool keep);
 /* Of the elements where the mask is not 0, which broadcasts to a; 0 where there are none. */
 f64_array *f64_masked_mean(const f64_array *a, const f64_array *mask, const int64_t *axes, bool keep);

@@ -40,6 +40,22 @@ f64_array *f64_flip(const f64_array *x, const int64_t *axes) {
     return f64_pick(x, x->rank, x->dims, place_flip, flipped, 0);
 }
 
+static bool place_window(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
+    const stepped *const s = context;
+    memcpy(from, to, (size_t)a->rank * sizeof *to);
+    from[s->axis] = to[s->axis] * s->step + to[a->rank];
+    return true;
+}
+
+f64_array *f64_unfold(const f64_array *x, int64_t axis, int64_t size, int64_t step) {
+    const stepped s = {f64_axis(axis, x->rank), 0, step};
+    int64_t dims[WEFT_MAX_RANK];
+    memcpy(dims, x->dims, sizeof dims);
+    dims[s.axis] = (dims[s.axis] - size) / step + 1;
+    dims[x->rank] = size;
+    return f64_pick(x, x->rank + 1, dims, place_window, &s, 0);
+}
+
 typedef struct diagonals {
     int axis1, axis2;
     int64_t offset;

@@ -1,5 +1,6 @@
 /* Attention with a cache of keys and values (contract in ops.h). New rows are written to the caches in place, and queries attend to the
  * rows up to their own positions. Positions are data, so that one plan decodes a whole text. */
+#include "base/names.h"
 #include "ops/op_table.h"
 
 typedef struct caches {
@@ -17,9 +18,9 @@ static bool fits(const char *what, const weft_tensor *cache, const weft_tensor *
         wi_shape_equal(&wanted, &cache->shape))
         return true;
     wi_graph_fail(cache->graph, WEFT_ERROR_SHAPE,
-        "attention_cached: the cache of %s is a %s %s %s, but the new rows are %s %s; expected a state of "
+        "attention_cached: the cache of %s is %s %s %s %s, but the new rows are %s %s; expected a state of "
         "the rows' dtype and of shape (..., capacity, d)",
-        what, cache->op->name, weft_dtype_name(cache->dtype),
+        what, wi_article(cache->op->name), cache->op->name, weft_dtype_name(cache->dtype),
         wi_shape_print(cache->graph, &cache->shape, text_cache), weft_dtype_name(rows->dtype),
         wi_shape_print(rows->graph, &rows->shape, text_rows));
     return false;

@@ -213,7 +213,9 @@ static bool check_operands(
             bias ? weft_dtype_name(bias->dtype) : "");
     if (rank < 3 || rank > 5 || weight->shape.rank != rank)
         return fail_shapes(op, x, weight,
-            "expected x (N, C, spatial...) with one to three spatial axes, and a weight of the same rank");
+            "expected x (N, C, spatial...) with one to three spatial axes, and a weight of the same rank, or "
+            "(N, F, "
+            "C / groups, K...) with kernels for each example");
     for (int i = 0; i < rank; i++) {
         if (weight->shape.dims[i] <= 0 || wi_axis_is_symbolic(weight, i) || (i > 0 && x->shape.dims[i] <= 0))
             return fail_shapes(op, x, weight,
@@ -235,6 +237,24 @@ static bool check_operands(
     return true;
 }
 
+/* check_operands if the weight has kernels for each example. */
+static bool check_each(
+    const char *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias, int64_t groups) {
+    const int64_t *const w = weight->shape.dims, *const b = bias ? bias->shape.dims : NULL;
+    const int rank = bias ? bias->shape.rank : 0;
+    if (x->dtype != WEFT_F32 || weight->dtype != WEFT_F32 || (bias && bias->dtype != WEFT_F32))
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not another dtype; weft_cast converts", op);
+    for (int i = 1; i < weight->shape.rank; i++)
+        if (w[i] <= 0 || wi_axis_is_symbolic(weight, i))
+            return fail_shapes(op, x, weight, "the weight must have numbers as sizes after its first axis");
+    if (w[0] != x->shape.dims[0] || x->shape.dims[1] != w[2] * groups || w[1] % groups)
+        return fail_shapes(
+            op, x, weight, "the weight must be (N, F, C / groups, K...), and groups must divide C and F");
+    if (bias && b[rank - 1] == w[1] && (rank == 1 || (rank == 2 && b[0] == w[0]))) return true;
+    return !bias || fail_shapes(op, weight, bias, "the bias must be (F) or (N, F)");
+}
+
 /* Adds the bias in memory order, in which filters are the last axis. */
 static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
     return wi_channels_first(bias ? weft_add(node, bias) : node);
@@ -249,7 +269,9 @@ static int begin(const char *op, weft_tensor *const inputs[3], weft_conv_options
     if (axes < 1 || axes > 3)
         fail_shapes(op, x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
     else if (read_options(options, given, op, x, axes, transposed) &&
-             check_operands(op, x, weight, bias, options->groups, transposed))
+             (!transposed && weight->shape.rank == x->shape.rank + 1
+                     ? check_each(op, x, weight, bias, options->groups)
+                     : check_operands(op, x, weight, bias, options->groups, transposed)))
         return axes;
     return 0;
 }
@@ -264,9 +286,10 @@ static weft_tensor *build_conv_with(
     wi_shape result = {.rank = x->shape.rank};
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[0];
+    const bool each = weight->shape.rank > x->shape.rank;
     for (int i = 0; i < axes; i++) {
         const int64_t image = x->shape.dims[2 + i],
-                      reach = options.dilations[i] * (weight->shape.dims[2 + i] - 1) + 1;
+                      reach = options.dilations[i] * (weight->shape.dims[2 + each + i] - 1) + 1;
         const bool is_known = !wi_axis_is_symbolic(x, 2 + i);
         if (options.mode == WEFT_PADDING_SAME && options.strides[i] > 1 && !is_known)
             return fail_shapes("conv", x, weight,
@@ -282,6 +305,7 @@ static weft_tensor *build_conv_with(
         }
         result.dims[1 + i] = wi_dim_add(x->graph, wi_dim_divide(x->graph, room, options.strides[i]), 1);
     }
+    if (each) return wi_conv_each(x, weight, bias, &options, axes);
     const wi_attributes attributes = window_of(&options, weight, axes);
     return finish(conv_node(&wi_op_conv, wi_channels_last(x), weight, &attributes, &result), bias);
 }

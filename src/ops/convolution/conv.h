@@ -10,6 +10,7 @@
 #define WI_CONV_H
 
 #include "graph/node.h"
+#include <weft/convolution.h>
 
 extern const wi_op wi_op_conv, wi_op_conv_data, wi_op_conv_weight;
 
@@ -34,5 +35,10 @@ double wi_conv_flops(const wi_conv *conv);
 bool wi_conv_is_pointwise(const wi_conv *conv);
 /* Writes the strides of images and of the three spatial axes of a channels-last layout. False: channels are not adjacent. */
 bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]);
+
+/* weft_conv_with with a weight (N, F, C / groups, K...) and a bias (F), (N, F) or NULL, which the caller has checked. The options have a
+ * number for each of the `axes` spatial axes. */
+weft_tensor *wi_conv_each(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *options, int axes);
 
 #endif

@@ -112,3 +112,13 @@ static weft_tensor *build_prelu(weft_tensor *x, weft_tensor *weight) {
 weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
     return WI_CALL(x, "weft_prelu", build_prelu(x, weight));
 }
+
+static weft_tensor *build_glu(weft_tensor *x, int axis) {
+    weft_tensor *halves[2];
+    if (!wi_inputs_graph("glu", &x, 1) || !is_float("glu", x)) return NULL;
+    return weft_split(x, axis, 2, halves) ? NULL : weft_mul(halves[0], weft_sigmoid(halves[1]));
+}
+
+weft_tensor *weft_glu(weft_tensor *x, int axis) {
+    return WI_CALL(x, "weft_glu", build_glu(x, axis));
+}

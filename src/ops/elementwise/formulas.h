@@ -36,4 +36,12 @@
 #define CALL(function, ...)                                                                                  \
     FORMULA(.kind = WI_FORMULA_FUNCTION, .name = "weft_" function, .of = {__VA_ARGS__})
 
+/* Hyperbolic functions, whose inputs may be so large that exp or a square of them is infinite: exp(x) / 2, as a square of exp(x / 2);
+ * exp(|A|) - 1; log(2 x) for x above LARGE, where x² + 1 and x² - 1 round to x². */
+#define HALF(x)          MUL(x, NUMBER(0.5))
+#define HALF_EXP(x)      MUL(HALF(CALL("exp", HALF(x))), CALL("exp", HALF(x)))
+#define EXPM1_OF_SIZE    CALL("expm1", BUILTIN("fabs", A))
+#define LARGE            1e9
+#define LOG_OF_DOUBLE(x) ADD(CALL("log", x), NUMBER(0.69314718055994531))
+
 #endif

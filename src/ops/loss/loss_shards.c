@@ -1,5 +1,6 @@
 /* The part of a loss that a shard contributes (contract in loss_shards.h). */
 #include "ops/loss/loss_shards.h"
+#include "base/names.h"
 #include "ops/op_table.h"
 
 /* Adds to *power the exponent of the batch size in a factor that does not depend on the data; a mean over the batch has the exponent -1.
@@ -49,10 +50,10 @@ static weft_status add_summand(
         (summand->varies ? is_batch_sum(summand->value) : add_power(summand->value, 1, &power));
     if (!known || (power != 0 && (power != -1 || !summand->varies)))
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "the loss cannot be divided into gradient shards: a summand of it, a '%s', is neither a sum nor "
+            "the loss cannot be divided into gradient shards: a summand of it, %s '%s', is neither a sum nor "
             "a mean "
             "over the examples; train it with one gradient shard",
-            summand->value->op->name);
+            wi_article(summand->value->op->name), summand->value->op->name);
     weft_tensor *x = summand->factor ? weft_mul(summand->factor, summand->value) : summand->value;
     if (power == -1 || !summand->varies || is_fixed) x = weft_mul(shares->examples, x);
     *part = *part ? weft_add(*part, x) : x;

@@ -57,6 +57,24 @@ weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_norm", weft_norm_with(x, 2, axes, keep));
 }
 
+/* ---- normalize ---- */
+
+static weft_tensor *build_normalize(weft_tensor *x, double order, int axis, double epsilon) {
+    if (!wi_inputs_graph("normalize", &x, 1) || !wi_takes_number(x->graph, "normalize", epsilon)) return NULL;
+    if (!(epsilon >= 0 && epsilon < (double)INFINITY))
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "normalize: epsilon is %g, expected 0 or more", epsilon);
+    if (!wi_takes_dtype(x, "normalize", WI_TAKES_FLOATS)) return NULL;
+    weft_tensor *const wide = wi_wide(x);
+    weft_tensor *const norm = weft_norm_with(wide, order, (const int64_t[]){axis, WEFT_END}, true);
+    weft_tensor *const y = weft_div(wide, weft_clamp(norm, epsilon, (double)INFINITY));
+    return y ? weft_cast(y, x->dtype) : NULL;
+}
+
+weft_tensor *weft_normalize(weft_tensor *x, double order, int axis, double epsilon) {
+    return WI_CALL(x, "weft_normalize", build_normalize(x, order, axis, epsilon));
+}
+
 /* ---- logsumexp ---- */
 
 /* Nodes of the forward and the backward pass. */

@@ -106,12 +106,10 @@ static weft_tensor *first_k(const char *op, weft_tensor *x, int64_t k, int axis,
     if (*found < 0) return NULL;
     const int64_t size = x->shape.dims[*found];
     char text[WI_SHAPE_TEXT];
-    if (size < 0)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s depends on the batch size", op,
-            *found, wi_shape_print(x->graph, &x->shape, text));
-    if (k < 1 || k > size)
+    if (k < 1 || (size >= 0 && k > size)) /* topk_fits checks k along a batch axis */
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: k = %lld is not in 1..%lld, axis %d of %s",
-            op, (long long)k, (long long)size, *found, wi_shape_print(x->graph, &x->shape, text));
+            op, (long long)k, (long long)(size < 0 ? INT32_MAX : size), *found,
+            wi_shape_print(x->graph, &x->shape, text));
     return order(&wi_op_topk_indices, x, *found, k, largest);
 }
 

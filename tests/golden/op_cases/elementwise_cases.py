@@ -11,7 +11,9 @@ ROWS = Path(__file__).resolve().parents[3] / "workloads/oracle/elementwise_rows.
 # PyTorch's function, where it has another name than the op.
 OTHER_NAMES = {
     "equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
-    "greater_equal": torch.ge, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "greater_equal": torch.ge, "floor_divide": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "trunc_divide": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 
 
@@ -71,6 +73,9 @@ add("pow", torch.pow, given([0.0, 0.0, 2.0, 1.0]), given([0.0, 2.0, 0.0, 3.0]), 
 add("remainder", torch.remainder, given([5.0, -5.0, 5.0, -5.0, 6.0, -6.5]), given([3.0, 3.0, -3.0, -3.0, 4.0, 4.0]),
     case="signs")
 add("remainder", torch.remainder, whole(19, 3, 5, low=-9), whole(4, 5, low=-3, step=2), case="integers")
+for op in ("fmod", "floor_divide", "trunc_divide"):
+    add(op, function_of(op), given([5.0, -5.0, 5.0, -5.0, 6.0, -6.5]), given([3.0, 3.0, -3.0, -3.0, 4.0, 4.0]), case="signs")
+    add(op, function_of(op), whole(19, 3, 5, low=-9), whole(4, 5, low=-3, step=2), case="integers")
 add("abs", torch.abs, whole(9, 7, low=-4), case="integers")
 
 # With numbers as parameters.
@@ -81,6 +86,7 @@ for op in ("clamp", "hardtanh"):
 for op in ("leaky_relu", "elu"):
     add(op, lambda x: getattr(F, op)(x, 0.25), given(positive_zero if op == "elu" else kinks), numbers=[0.25])
     add(op, lambda x: getattr(F, op)(x, 0.25), numbers(3, 5, low=-4, high=4), numbers=[0.25])
+add("glu", lambda x: F.glu(x, 1), numbers(3, 6), axis=1)
 add("prelu", F.prelu, numbers(2, 3, 4), numbers(3))
 add("prelu", F.prelu, given([kinks]), numbers(1), case="kinks")
 
@@ -95,7 +101,7 @@ def add_number(op, number):
         add(op + "_number", lambda x: function_of(op)(x, number), inputs, numbers=[number])
 
 
-for op in ("add", "sub", "mul", "div", "pow", "remainder"):
+for op in ("add", "sub", "mul", "div", "pow", "remainder", "floor_divide"):
     add_number(op, 1.25)
 for op in ("sub", "div", "pow", "remainder"):
     _, low, high = ranges[op]

@@ -67,6 +67,8 @@ add("split_sizes", lambda x: torch.split(x, [1, 3, 2], 1)[1], numbers(2, 6), axi
 add("flip", lambda x: x.flip(0, 2), numbers(2, 3, 4), list=[0, 2])
 add("diagonal", lambda x: x.diagonal(1, 0, 2), numbers(4, 2, 5), start=1, list=[0, 2])
 add("diagonal", lambda x: x.diagonal(-2), numbers(4, 3), start=-2, list=[0, 1])
+add("unfold", lambda x: x.unfold(1, 3, 2), numbers(2, 9, 2), axis=1, list=[3, 2])
+add("unfold", lambda x: x.unfold(0, 5, 1), numbers(8), axis=0, list=[5, 1])
 for mode, name, value in [("constant", 0, 1.5), ("reflect", 1, 0), ("replicate", 2, 0), ("circular", 3, 0)]:
     add("pad", lambda x: F.pad(x, (2, 1, 1, 2), mode, value), numbers(1, 2, 3, 4), mode=name, value=value,
         list=[0, 0, 1, 2, 0, 0, 2, 1])

@@ -55,6 +55,8 @@ for order in [1, 2, 0]:
     axes, keep = [1], False
     add("norm", norm, given([[0.0, 0.0, 0.0], [2.0, -2.0, 0.0], [1.0, 3.0, -3.0]]),
         axes=axes, keep=keep, order=order)
+    add("normalize", lambda x: torch.nn.functional.normalize(x, order or float("inf"), 1, 0.5), numbers(3, 5), order=order, axis=1,
+        value=0.5)
 for op, function in [("any", torch.any), ("all", torch.all), ("count_nonzero", lambda x, dim: torch.count_nonzero(x, dim=dim))]:
     add(op, lambda x: function(x, dim=1), flags(6, 3), axes=[1], keep=False)
     add(op, lambda x: function(x, dim=0), whole_floats(2, 2, 5), axes=[0], keep=False)

@@ -41,6 +41,11 @@ static f64_array *reference_conv_transpose(const op_case *c, const f64_array *co
 
 static const op_case conv_cases[] = {
     CASE("1 of everything", conv, INPUTS(A(1, 1, 1, 1), A(1, 1, 1, 1), A(1))),
+    CASE("kernels for each example", conv,
+        INPUTS(A(WEFT_BATCH, 3, 5, 7), A(WEFT_BATCH, 4, 3, 3, 2), A(WEFT_BATCH, 4)),
+        OPTIONS(.paddings = {1, 0}, .strides = {2, 1})),
+    CASE("kernels for each example, groups", conv, INPUTS(A(WEFT_BATCH, 4, 9), A(WEFT_BATCH, 6, 2, 3), A(6)),
+        OPTIONS(.groups = 2, .dilations = {2})),
     CASE("3 by 3", conv, INPUTS(A(WEFT_BATCH, 3, 5, 7), A(4, 3, 3, 3), A(4))),
     CASE(
         "padded", conv, INPUTS(A(WEFT_BATCH, 17, 6, 5), A(33, 17, 3, 3), A(33)), OPTIONS(.paddings = {1, 1})),

@@ -36,6 +36,14 @@ static f64_array *reference_prelu(const op_case *c, const f64_array *const *inpu
     return f64_prelu(inputs[0], inputs[1]);
 }
 
+static weft_tensor *build_glu(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_glu(inputs[0], c->axis);
+}
+static f64_array *reference_glu(const op_case *c, const f64_array *const *inputs) {
+    return f64_glu(inputs[0], c->axis);
+}
+
 #define SHAPES(op, ...)                                                                                      \
     CASE("257", op, INPUTS(F32(-4, 4, 257)), __VA_ARGS__),                                                   \
         CASE("1 to 17", op, INPUTS(F32(-4, 4, WEFT_BATCH)), __VA_ARGS__),                                    \
@@ -51,6 +59,12 @@ static const op_case leaky_relu_cases[] = {
     SHAPES(leaky_relu, .start = 1), CASE("negative slope", leaky_relu, INPUTS(F32(-4, 4, 33)), .start = -50)};
 static const op_case elu_cases[] = {
     SHAPES(elu, .start = 100), CASE("alpha 0.3", elu, INPUTS(F32(-4, 4, 33)), .start = 30)};
+static const op_case glu_cases[] = {
+    CASE("two elements", glu, INPUTS(F32(-4, 4, 2)), .axis = 0),
+    CASE("columns", glu, INPUTS(F32(-4, 4, WEFT_BATCH, 34)), .axis = -1),
+    CASE("channels", glu, INPUTS(F32(-4, 4, WEFT_BATCH, 6, 5)), .axis = 1),
+    CASE("of a transposed", glu, INPUTS(F32_VIEW(OP_TRANSPOSED, -4, 4, 6, 7)), .axis = 0),
+};
 static const op_case prelu_cases[] = {
     CASE("one weight", prelu, INPUTS(F32(-4, 4, WEFT_BATCH, 5), F32_PARAMETER(0.1, 0.5, 1))),
     CASE("channels", prelu, INPUTS(F32(-4, 4, WEFT_BATCH, 5), F32_PARAMETER(0.1, 0.5, 5))),
@@ -163,6 +177,8 @@ static void test_gradients_far_below(void **state) {
 static void test_i32(void **state) {
     (void)state;
     enum { COUNT = 20 };
+    const int32_t quotient[COUNT] = {
+        2, -3, -3, 2, 0, 0, 0, INT32_MIN, 0, -1, -INT32_MAX, 0, 2, -2, -2, 0, 0, -1, 4, -1073741824};
     const int32_t a[COUNT] = {7, -7, 7, -7, 0, 5, -5, INT32_MIN, INT32_MIN, INT32_MAX, INT32_MAX, 1, 6, -6,
         INT32_MIN, 0, 3, -3, 9, INT32_MIN};
     const int32_t b[COUNT] = {
@@ -173,7 +189,8 @@ static void test_i32(void **state) {
     weft_tensor *const x = weft_input_shape(graph, "a", WEFT_I32, 1, (const int64_t[]){COUNT});
     weft_tensor *const y = weft_input_shape(graph, "b", WEFT_I32, 1, (const int64_t[]){COUNT});
     weft_tensor *const outputs[] = {weft_remainder(x, y), weft_abs(x), weft_sign(x),
-        weft_clamp(x, -INFINITY, 5), weft_clamp(x, -5, INFINITY)};
+        weft_clamp(x, -INFINITY, 5), weft_clamp(x, -5, INFINITY), weft_floor_divide(x, y),
+        weft_trunc_divide(x, y), weft_fmod(x, y)};
     enum { OUTPUTS = sizeof outputs / sizeof outputs[0] };
     weft_plan *plan = NULL;
     assert_weft_ok(weft_plan_create(&plan, outputs, OUTPUTS, NULL));
@@ -188,6 +205,10 @@ static void test_i32(void **state) {
         assert_int_equal(got[2][i], (a[i] > 0) - (a[i] < 0));
         assert_int_equal(got[3][i], a[i] > 5 ? 5 : a[i]);
         assert_int_equal(got[4][i], a[i] < -5 ? -5 : a[i]);
+        assert_int_equal(got[5][i], quotient[i]);
+        const bool plain = b[i] != 0 && b[i] != -1;
+        assert_int_equal(got[6][i], plain ? a[i] / b[i] : quotient[i]);
+        assert_int_equal(got[7][i], plain ? a[i] % b[i] : b[i] == 0 ? a[i] : 0);
     }
     weft_plan_release(plan);
     weft_graph_release(graph);

@@ -46,6 +46,12 @@ static double remainder_of(double a, double b) {
     return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
 }
 
+/* Rounded down. -1 for a small quotient that is negative, NaN for an infinite dividend, as in Python. */
+static double floor_of(double a, double b) {
+    if (isinf(a) && b != 0) return NAN;
+    return isinf(b) && a * b < 0 ? -1 : floor(a / b);
+}
+
 #define ROW(op, kind, formula, low, high)                                                                    \
     static double formula_##op(double a, double b, double c) {                                               \
         (void)a, (void)b, (void)c;                                                                           \

@@ -27,6 +27,7 @@ FORM(mul, a *b)
 FORM(div, a / b)
 FORM(pow, pow(a, b))
 FORM(remainder, a - b * floor(a / b))
+FORM(floor_divide, floor(a / b))
 FORM(maximum, fmax(a, b))
 FORM(minimum, fmin(a, b))
 FORM(equal, a == b)
@@ -62,6 +63,7 @@ NUMBER_CASES(add, 150);
 NUMBER_CASES(sub, 150);
 NUMBER_CASES(mul, -250);
 NUMBER_CASES(remainder, 75);
+NUMBER_CASES(floor_divide, 45);
 NUMBER_CASES(maximum, 120);
 NUMBER_CASES(minimum, 120);
 COMPARE_CASES(equal);

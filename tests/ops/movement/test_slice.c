@@ -111,6 +111,26 @@ static const op_case split_sizes_cases[] = {
         LIST(WEFT_BATCH, WEFT_BATCH * 2)),
 };
 
+/* ---- unfold: start is the size, end the step ---- */
+
+static weft_tensor *build_unfold(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_unfold(inputs[0], c->axis, c->start, c->end);
+}
+static f64_array *reference_unfold(const op_case *c, const f64_array *const *inputs) {
+    return f64_unfold(inputs[0], c->axis, c->start, c->end);
+}
+static const op_case unfold_cases[] = {
+    CASE("one window", unfold, INPUTS(X(5)), .axis = 0, .start = 5, .end = 3),
+    CASE("single elements", unfold, INPUTS(X(3, 7)), .axis = -1, .start = 1, .end = 1),
+    CASE("overlapping", unfold, INPUTS(X(WEFT_BATCH, 17, 3)), .axis = 1, .start = 5, .end = 1),
+    CASE("blocks of a step", unfold, INPUTS(X(2, 33)), .axis = 1, .start = 7, .end = 3),
+    CASE("side by side, an odd rest", unfold, INPUTS(X(2, 14)), .axis = 1, .start = 4, .end = 4),
+    CASE("with gaps", unfold, INPUTS(X(2, 19)), .axis = 1, .start = 2, .end = 5),
+    CASE("of a transposed", unfold, INPUTS(X_T(9, 4)), .axis = 0, .start = 4, .end = 2),
+    CASE("i32", unfold, INPUTS(I32(-9, 9, 3, 8)), .axis = 1, .start = 3, .end = 2, .no_gradient = true),
+};
+
 /* ---- flip ---- */
 
 static weft_tensor *build_flip(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {

@@ -27,6 +27,14 @@ static f64_array *reference_logsumexp(const op_case *c, const f64_array *const *
     return f64_logsumexp(inputs[0], c->list, c->keep);
 }
 
+static weft_tensor *build_normalize(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_normalize(inputs[0], order_of(c), c->axis, 0.5);
+}
+static f64_array *reference_normalize(const op_case *c, const f64_array *const *inputs) {
+    return f64_normalize(inputs[0], order_of(c), c->axis, 0.5);
+}
+
 #define ORDER(p)                                                                                             \
     CASE(#p ": rows", norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17)), LIST(1), .start = p),                        \
         CASE(#p ": columns, kept", norm, INPUTS(F32_VIEW(OP_SLICED, -2, 2, 15, 33)), LIST(0), .keep = true,  \
@@ -38,6 +46,12 @@ static const op_case norm_cases[] = {
     ORDER(0),
     CASE("first and last", norm, INPUTS(F32(-2, 2, 4, 3, 17)), LIST(0, 2), .start = 2),
     CASE("batch and all", norm, INPUTS(F32(-2, 2, WEFT_BATCH, 4)), ALL_AXES, .start = 2),
+};
+static const op_case normalize_cases[] = {
+    CASE("rows", normalize, INPUTS(F32(-2, 2, WEFT_BATCH, 17)), .axis = 1, .start = 2),
+    CASE("columns of order 1", normalize, INPUTS(F32(-2, 2, 5, 33)), .axis = 0, .start = 1),
+    CASE("the largest", normalize, INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 7, 5)), .axis = -1, .start = 0),
+    CASE("short vectors", normalize, INPUTS(F32(-0.2, 0.2, WEFT_BATCH, 3)), .axis = 1, .start = 2),
 };
 static const op_case logsumexp_cases[] = {
     CASE("a number", logsumexp, INPUTS(F32_NUMBER(-2, 2)), ALL_AXES),
