@@ -32,12 +32,12 @@ enum {
             "number format in which the network stores activations", "f32"                                   \
     }
 #define EVENTS_OPTION                                                                                        \
-    { "--events", OPTION_TEXT, "DIR", "folder for event files, which TensorBoard shows", NULL }
+    { "--events", OPTION_FOLDER, "DIR", "folder for event files, which TensorBoard shows", NULL }
 #define PAGE_OPTION                                                                                          \
     { "--html", OPTION_OUTPUT, "FILE", "HTML page that shows the training, also while it goes on", NULL }
 static option by_trainer[TRAINER_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
-    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "folder in which the training saves checkpoints",
+    [CHECKPOINT] = {"--checkpoint", OPTION_FOLDER, "DIR", "folder in which the training saves checkpoints",
         NULL},
     [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N",
         "steps between two checkpoints; 2e: epochs, 60s: seconds", "1e"},
@@ -260,16 +260,22 @@ static bool take_training(command_line *line) {
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");
 }
 
-/* The folder is made, and a file can be written in it. */
+/* The folder and those above it are made, and a file can be written in it. */
 static bool try_folder(const command_line *line, const char *path) {
-    char inside[LONGEST_PATH];
-    const int length = snprintf(inside, sizeof inside, "%s/1.png", path);
-    if (length < 0 || (size_t)length >= sizeof inside) return refuse(line, path, "is too long for a path");
-    if (!console_make_folder(path) || !console_is_folder(path)) {
-        fprintf(stderr, "%s: cannot create the folder '%s': %s\n", line->program, path, strerror(errno));
+    char made[LONGEST_PATH];
+    const size_t length = strlen(path);
+    if (length + sizeof "/new" > sizeof made) return refuse(line, path, "is too long for a path");
+    memcpy(made, path, length + 1);
+    for (size_t end = 0; end < length; made[end] = path[end]) {
+        end += 1 + strcspn(path + end + 1, console_separators);
+        made[end] = '\0';
+        const int error = console_make_folder(made) ? ENOTDIR : errno;
+        if (console_is_folder(made)) continue;
+        fprintf(stderr, "%s: cannot create the folder '%s': %s\n", line->program, made, strerror(error));
         return false;
     }
-    return command_line_try(line, inside);
+    strcpy(made + length, "/new");
+    return command_line_try(line, made);
 }
 
 void command_line_apply(const command_line *line, weft_trainer_options *options) {
@@ -296,17 +302,17 @@ static bool is_only_output(const command_line *line, size_t i) {
     return true;
 }
 
-/* Hours of work are not lost for a folder that is not there. */
+/* Hours of work are not lost for a folder that is not there. Folders are tried first, as files may lie in them. */
 static bool try_outputs(const command_line *line) {
     for (size_t i = 0; i < count_options(line); i++) {
         const option *const o = option_at(line, i);
-        if (o->text && o->kind == OPTION_OUTPUT && !is_only_output(line, i)) return false;
+        if (!o->text) continue;
+        if (o->kind == OPTION_OUTPUT && !is_only_output(line, i)) return false;
+        if (o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
     }
     for (size_t i = 0; i < count_options(line); i++) {
         const option *const o = option_at(line, i);
-        if (!o->text) continue;
-        if (o->kind == OPTION_OUTPUT && !command_line_try(line, o->text)) return false;
-        if (o->kind == OPTION_FOLDER && !try_folder(line, o->text)) return false;
+        if (o->text && o->kind == OPTION_OUTPUT && !command_line_try(line, o->text)) return false;
     }
     return true;
 }

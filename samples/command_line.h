@@ -16,7 +16,7 @@ typedef enum option_kind {
     OPTION_RATE,     /* a number above 0 */
     OPTION_AMOUNT,   /* a number from 0 to 1,000,000 */
     OPTION_INTERVAL, /* a count, alone or with the unit e or s */
-    OPTION_FOLDER,   /* where files are written, which is made unless it is there */
+    OPTION_FOLDER,   /* where files are written, which is created with the folders above it */
     OPTION_OUTPUT,   /* a file that is written at the end, which is tried at once (weft_output_check) */
     OPTION_FLAG      /* takes no value */
 } option_kind;

@@ -37,6 +37,8 @@ bool console_can_read(const char *path);
 bool console_cut(FILE *stream, long bytes);
 /* Whether a folder is there. */
 bool console_is_folder(const char *path);
+/* The characters that separate the folders of a path. */
+extern const char console_separators[];
 /* Makes a folder, whose parent exists. It may exist, too; false: errno says why it does not. */
 bool console_make_folder(const char *path);
 

@@ -60,6 +60,8 @@ bool console_is_folder(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+const char console_separators[] = "/";
+
 bool console_make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }

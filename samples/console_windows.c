@@ -63,6 +63,8 @@ bool console_is_folder(const char *path) {
     return state != INVALID_FILE_ATTRIBUTES && state & FILE_ATTRIBUTE_DIRECTORY;
 }
 
+const char console_separators[] = "/\\";
+
 bool console_make_folder(const char *path) {
     wchar_t wide[LONGEST];
     return widen(wide, path) && (_wmkdir(wide) == 0 || errno == EEXIST);

@@ -10,7 +10,9 @@ vcpkg_check_features(
            onnx WEFT_WITH_ONNX
            png WEFT_WITH_PNG)
 if("onnx" IN_LIST FEATURES)
-  list(APPEND features "-DPROTOC_C=${CURRENT_HOST_INSTALLED_DIR}/tools/protobuf-c/protoc-c${VCPKG_HOST_EXECUTABLE_SUFFIX}")
+  set(tools "${CURRENT_HOST_INSTALLED_DIR}/tools")
+  list(APPEND features "-DPROTOC=${tools}/protobuf/protoc${VCPKG_HOST_EXECUTABLE_SUFFIX}"
+       "-DPROTOC_GEN_C=${tools}/protobuf-c/protoc-gen-c${VCPKG_HOST_EXECUTABLE_SUFFIX}")
 endif()
 vcpkg_find_acquire_program(PKGCONFIG)
 

@@ -15,5 +15,5 @@ for picture in "$folder/made"/*; do
     [ "$(head -c 4 "$picture" | tail -c 3)" = PNG ] || { echo "$picture is no PNG file"; exit 1; }
     [ "$(wc -c <"$picture")" -gt 1000 ] || { echo "$picture is empty"; exit 1; }
 done
-! "$program" --steps 1 --pictures "$folder/none/made" >"$folder/refused" 2>&1 || { echo "a folder in none is made"; exit 1; }
-grep -q "none/made" "$folder/refused" || { cat "$folder/refused"; exit 1; }
+! "$program" --steps 1 --pictures "$folder/plain/made" >"$folder/refused" 2>&1 || { echo "a folder in a file is made"; exit 1; }
+grep -q "cannot create the folder '$folder/plain'" "$folder/refused" || { cat "$folder/refused"; exit 1; }
