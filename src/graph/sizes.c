@@ -70,11 +70,38 @@ weft_status wi_sizes_begin(weft_graph *graph) {
 
 void wi_sizes_clear(weft_graph *graph) {
     wi_release(graph->context->allocator, graph->sizes.of);
+    wi_release(graph->context->allocator, graph->sizes.required);
 }
 
 static bool is_polynomial(const wi_polynomial *a, const wi_polynomial *b) {
     return a->count == b->count && a->rest == b->rest &&
            memcmp(a->terms, b->terms, (size_t)a->count * sizeof *a->terms) == 0;
+}
+
+bool wi_sizes_require(weft_graph *graph, const wi_polynomial *p) {
+    wi_size_table *const sizes = &graph->sizes;
+    for (size_t i = 0; i < sizes->required_count; i++)
+        if (is_polynomial(&sizes->required[i], p)) return true;
+    if (wi_grow(graph->context->allocator, (void **)&sizes->required, &sizes->required_capacity,
+            sizes->required_count + 1, sizeof *sizes->required) != WEFT_OK)
+        return false;
+    sizes->required[sizes->required_count++] = *p;
+    return true;
+}
+
+weft_status wi_sizes_check_required(weft_graph *graph, const wi_given *given) {
+    for (size_t i = 0; i < graph->sizes.required_count; i++) {
+        const wi_polynomial *const p = &graph->sizes.required[i];
+        char text[WI_SHAPE_TEXT];
+        int missing = -1;
+        const int64_t value = wi_polynomial_at(graph, p, given, &missing);
+        if (missing >= 0 || value >= 0) continue;
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_create: the network computes with sizes at which %s is 0 or more, but it is %lld",
+            wi_shape_print(graph, &(wi_shape){.rank = 1, .dims = {wi_polynomial_dim(graph, p, true)}}, text),
+            (long long)value);
+    }
+    return WEFT_OK;
 }
 
 int wi_size_entry_number(weft_graph *graph, const wi_polynomial *of, int64_t divisor) {
