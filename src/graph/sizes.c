@@ -169,13 +169,15 @@ static int64_t common_factor(const wi_polynomial *p) {
     return p->count == 1 && p->terms[0].times < 0 ? -common : common;
 }
 
-/* The handle of a polynomial with terms: times · entry + rest if both fit, otherwise an entry of its own. */
-static int64_t handle_of(weft_graph *graph, const wi_polynomial *p) {
+/* The handle of a polynomial with terms: times · entry + rest if both fit, otherwise an entry of its own. `is_dim`: the handle is above 0,
+ * also if the polynomial has a factor below 0, as 7 - length has. */
+static int64_t handle_of(weft_graph *graph, const wi_polynomial *p, bool is_dim) {
     const bool is_factor = p->count == 1 && p->terms[0].factors[1] == WI_NO_FACTOR;
     int64_t times = common_factor(p), rest = p->rest;
     wi_polynomial entry_polynomial = *p;
     int entry = is_factor ? p->terms[0].factors[0] : -1;
-    if (times >= MOST_TIMES || times <= -MOST_TIMES || rest >= MOST_REST || rest < -MOST_REST) {
+    if (times >= MOST_TIMES || times <= (is_dim ? 0 : -MOST_TIMES) || rest >= MOST_REST ||
+        rest < -MOST_REST) {
         times = 1;
         rest = 0;
         entry = -1;
@@ -190,10 +192,7 @@ static int64_t handle_of(weft_graph *graph, const wi_polynomial *p) {
 int64_t wi_polynomial_dim(weft_graph *graph, const wi_polynomial *p, bool is_dim) {
     wi_polynomial whole;
     if (p->count == 0) return wi_is_symbolic(p->rest) || (is_dim && p->rest < 0) ? INT64_MAX : p->rest;
-    if (!is_dim || !divide_by_batch(p, &whole)) {
-        const int64_t handle = handle_of(graph, p);
-        return is_dim && handle < 0 ? INT64_MAX : handle;
-    }
+    if (!is_dim || !divide_by_batch(p, &whole)) return handle_of(graph, p, is_dim);
     const int64_t times = wi_polynomial_dim(graph, &whole, false);
     return times <= 0 || times == INT64_MAX ? INT64_MAX : -times;
 }

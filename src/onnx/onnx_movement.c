@@ -248,6 +248,15 @@ static weft_tensor *slice_axis(
 /* In starts and ends, larger numbers mean "to the end". */
 enum { LARGEST_SIZE = 1 << 29 };
 
+/* A position whose sign depends on sizes, such as 7 - length, counts from the front; plans whose sizes make it negative are refused. For
+ * Weft it then is a handle above 0. */
+static int64_t from_front(weft_graph *graph, int64_t position) {
+    wi_polynomial p;
+    const bool unsure = wi_onnx_is_symbol(position) && position < 0 &&
+                        wi_polynomial_of(graph, position, false, &p) && wi_polynomial_most(graph, &p) >= 0;
+    return unsure ? wi_polynomial_dim(graph, &p, true) : position;
+}
+
 /* Slices an axis whose size, or with a start or end whose value, only plans know. ONNX clips a range that exceeds the axis; in Weft it is an
  * error of the plan. */
 static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
@@ -256,6 +265,8 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     const bool open_start = wi_onnx_is_symbol(start), open_end = wi_onnx_is_symbol(end);
     if (step < 1 || (start < INT32_MIN && !open_start) || (end < INT32_MIN && !open_end))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take no turn");
+    start = from_front(n->graph, start);
+    end = from_front(n->graph, end);
     const bool to_end = end == size || (end >= LARGEST_SIZE && !open_end);
     return weft_slice_step(x, axis, start, to_end ? WEFT_END : end, step);
 }

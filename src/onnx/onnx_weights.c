@@ -4,7 +4,7 @@
  * constant is a weight if it is, directly or after operators that only change shape or order,
  *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
  *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
- *   - a factor or summand of a value that is computed by such an operator, if the constant is a vector, that is if it
+ *   - a factor or summand of a value that is computed by such an operator, or with a ReduceMean (a norm by parts), if the constant is a vector, that is if it
  *     has one dimension above 1: biases, and scales of channels. Before the first of these operators, vectors are not
  *     weights, but the means that are subtracted from images, or the frequencies of encoded times and positions.
  * A single number is never a weight, nor is a vector of zeros and ones, which is a mask. */
@@ -81,9 +81,11 @@ static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph)
 
 static bool has_layer(const wi_onnx_import *n, const WiOnnx__GraphProto *graph);
 
-/* Does the node read a weight, or a value that was computed with one? Input `but` does not count. */
+/* Does the node read a weight, or a value that was computed with one, or begin a norm that is written by parts? Input `but` does not
+ * count. */
 static bool is_learned(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
     const wi_onnx_op *const op = n->op_of(node);
+    if (but == SIZE_MAX && is_named(node, "ReduceMean")) return true;
     for (size_t i = 0; i < node->n_input; i++) {
         const wi_onnx_value *const value = i != but ? input_of(n, node, i) : NULL;
         if (value && value->is_learned) return true;

@@ -183,6 +183,7 @@ static void test_vectors(void **state) {
     const size_t model = onnx_begin_model(&file);
     onnx_input(&file, "x", "batch 4 3");
     onnx_floats(&file, "mean", "4 1");
+    onnx_floats(&file, "gain", "3");
     onnx_floats(&file, "w", "3 3");
     onnx_floats(&file, "bias", "3");
     put_vector("mask", (const float[]){1, 0, 1}, 3);
@@ -191,7 +192,10 @@ static void test_vectors(void **state) {
     put_vector("zero", (const float[]){0, 0, 0}, 3);
     onnx_floats(&file, "scale", "4");
     onnx_node(&file, "Sub", "x mean", "a");
-    onnx_node(&file, "MatMul", "a w", "b");
+    onnx_node(&file, "ReduceMean", "a", "average");
+    onnx_node(&file, "Sub", "a average", "centred");
+    onnx_node(&file, "Mul", "centred gain", "normed");
+    onnx_node(&file, "MatMul", "normed w", "b");
     onnx_node(&file, "Add", "b bias", "c");
     onnx_node(&file, "Add", "c zero", "d");
     onnx_node(&file, "Mul", "d mask", "e");
@@ -199,7 +203,7 @@ static void test_vectors(void **state) {
     onnx_node(&file, "InstanceNormalization", "f scale zeros", "y");
     onnx_output(&file, "y");
     onnx_end_model(&file, model);
-    assert_parameters(PARAMETERS("w", "bias", "zero", "zeros", "scale"), NULL);
+    assert_parameters(PARAMETERS("gain", "w", "bias", "zero", "zeros", "scale"), NULL);
 }
 
 /* A constant of two names is two vectors, or with `tied` one; a matrix stays one. */
