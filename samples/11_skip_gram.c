@@ -15,8 +15,8 @@ static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "text file", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "2000"},
     [PAIRS] = {"--batch", OPTION_COUNT, "N", "pairs of words per update", "256"},
-    [TABLE] = {"--table", OPTION_COUNT, "N", "rows of the embedding tables; the text uses only the first",
-        "1"},
+    [TABLE] = {"--table", OPTION_COUNT, "N",
+        "least number of rows of the embedding tables, for tests of large ones", "1"},
 };
 
 /* A batch: words, and for each one of its neighbours, then words from anywhere. */

@@ -85,7 +85,7 @@ static void show_options(const option *options, size_t count) {
         /* Beside a long sign, if there is room, or else in the next line. */
         const int used =
             (int)(strlen(o->name) + strlen(sign) + strlen(o->meaning) + (o->text ? strlen(o->text) : 0));
-        const bool is_long = (int)strlen(sign) > room, is_below = is_long && used + 16 > LINE_WIDTH;
+        const bool is_long = (int)strlen(sign) >= room, is_below = is_long && used + 16 > LINE_WIDTH;
         printf("  %s %-*s%s%*s%s", o->name, room, sign,
             is_below  ? "\n"
             : is_long ? "  "

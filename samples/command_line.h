@@ -34,8 +34,9 @@ typedef struct command_line {
     const char *purpose; /* one line of the help, or more */
     option *options;
     size_t option_count;
-    const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
-    const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
+    const char
+        *operand_sign;   /* of the one word that is not an option: "IMAGE"; NULL: the program takes none */
+    const char *operand; /* that word: the default (NULL: it must be given), then what was given */
     /* A program that trains takes --precision, --checkpoint, --checkpoint-every, --resume, --csv-log, --events and --html as well: by
      * a trainer, or by a loop of its own, which takes --record, too, where loop_main runs it, and
      * --pictures where it draws. */

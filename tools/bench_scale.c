@@ -84,7 +84,7 @@ static void set_default(const char *name, const char *value) {
 }
 
 /* Gives each rank an equal share of a processor's cores, and lets Open MPI start more ranks than there are cores. *cores: of the device, which
- * all ranks use; 1 if it is no processor. *threads: of a rank. */
+ * all ranks use; 1 if it is not a processor. *threads: of a rank. */
 static weft_status share_cores(const scale_options *options, double *cores, double *threads) {
     weft_context *context;
     char number[24];

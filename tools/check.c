@@ -291,7 +291,7 @@ static void show_table(weft_context *context, const check_part *parts, size_t co
                "in the format;\nmissing: further cases, of ops that do not support the format\n");
 }
 
-/* Kernels in quarantine are no failure: others serve in their place. */
+/* Kernels in quarantine are not a failure: others serve in their place. */
 static int check_context(weft_context *context, const weft_check_options *asked) {
     check_part parts[CHECK_FORMATS];
     size_t passed = 0, count = 0, part_count = 0;

@@ -232,7 +232,7 @@ static void show_weights(const wi_onnx_file *file) {
     wi_onnx_import_clear(&import);
 }
 
-/* Why a network cannot be built is no error of this command. */
+/* Why a network cannot be built is not an error of this command. */
 static void show_loading(onnx_network *network, const onnx_options *options) {
     const weft_context_options device = {TOOL_CONTEXT_OPTIONS_INIT, .device = options->device};
     const weft_onnx_options loading = {WEFT_ONNX_OPTIONS_INIT};

@@ -155,7 +155,7 @@ static weft_status add_values(onnx_results *r, const onnx_network *network, cons
     for (size_t i = 0; i < r->count; i++) {
         weft_tensor *const tensor = weft_onnx_output(network->model, i);
         if (!tensor)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "the output '%s' is no tensor of the graph",
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "the output '%s' is not a tensor of the graph",
                 weft_onnx_output_name(network->model, i));
         WI_TRY(add_result(&r->all[i], weft_onnx_output_name(network->model, i), tensor, sizes));
         r->values[r->value_count++] = (weft_value){tensor, r->all[i].data, r->all[i].bytes};

@@ -1,6 +1,7 @@
 /* segment_lists.cl: the segments of equal numbers of an index.
  *
- *     index (n)   lists (4, n) i32: token, begin, order, of; see src/ops/index/segments.c
+ *     index (n)   lists (4, n) i32: token (the number that the indices of a segment have), begin, order, of (the picture is in
+ *     src/ops/index/segments.c)
  *
  * A number outside 0 .. size - 1 other than -1 is reported as a fault, and its segment has the token -1.
  *

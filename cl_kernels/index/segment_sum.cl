@@ -4,10 +4,11 @@
  *
  *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros if token[s] is -1
  *
- * WEFT_SOURCE reads or computes an element of the source (plan/improve/segment_sources.c). WEFT_STORE gets the token as its batch: the
- * epilogue reads and writes the row of tables with this number, and writes nothing into tables if it is -1 (plan/emit/code_product.c). Rows
- * of a large table are not in a cache, so the row of the segment WEFT_SEGMENTS_AHEAD further on is prefetched (WEFT_EPILOGUE_REQUEST). So
- * are the operands of the source for the summand WEFT_SUMMANDS_AHEAD further on (WEFT_SOURCE_REQUEST), whose order no hardware can predict.
+ * WEFT_SOURCE reads or computes an element of the source (plan/improve/segment_sources.c). WEFT_STORE gets the segment's token, the
+ * number of a table's row, as its batch: the epilogue reads and writes this row of tables, and writes nothing into tables if the token
+ * is -1 (plan/emit/code_product.c). Rows of a large table are not in a cache, so the row of the segment WEFT_SEGMENTS_AHEAD further on
+ * is prefetched (WEFT_EPILOGUE_REQUEST). The operands of the summand WEFT_SUMMANDS_AHEAD further on are prefetched, too
+ * (WEFT_SOURCE_REQUEST), because the hardware cannot predict their order.
  *
  * Class cpu: an item computes the segments that begin in its range of the order, up to WEFT_SEGMENT_VECTORS vectors of 16 columns at a
  * time; the last item also has all segments after its range. Class gpu: neighbouring items compute the columns of a row. Items share no

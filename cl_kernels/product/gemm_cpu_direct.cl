@@ -52,7 +52,7 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 #define WEFT_DIRECT_WIDTH (16 * WEFT_DIRECT_VECTORS)
 #define WEFT_DIRECT_SUMS  (WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS)
 
-/* Floats from one row of a copied tile to the next, and from one tile to the next. They are no powers of two, so that the rows use
+/* Floats from one row of a copied tile to the next, and from one tile to the next. They are not powers of two, so that the rows use
  * different sets of the cache. */
 #define WEFT_DIRECT_PITCH      (WEFT_DIRECT_DEPTH + 16)
 #define WEFT_DIRECT_TILE_PITCH (WEFT_DIRECT_PITCH * WEFT_DIRECT_TILE)

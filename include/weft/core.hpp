@@ -182,7 +182,7 @@ class cstring {
     constexpr operator const char *() const noexcept { return text_; }
 };
 
-/* Axes or dimensions: sum(x), sum(x, 1), sum(x, {0, 2}). Without axes it is all of them. A bool is no axis. */
+/* Axes or dimensions: sum(x), sum(x, 1), sum(x, {0, 2}). Without axes it is all of them. A bool is not an axis. */
 class axes {
     std::int64_t list_[WEFT_MAX_RANK + 1];
 

@@ -115,7 +115,7 @@ typedef struct weft_context_options {
     void (*on_release)(void *user);
     void *release_user;
     /* Several devices, among which trainers and plans with an update divide each batch (docs/scale.md): selectors as for `device`, separated by
-     * commas, at most 8 devices. A selector that is no position ("0:1") takes the best device that is not in the list
+     * commas, at most 8 devices. A selector that is not a position ("0:1") takes the best device that is not in the list
      * before. SELECTOR/N stands for N sub-devices with an equal number of compute units, as "0:0/2". Devices of different
      * drivers may be in one list. Parameters and states are on the first device, where all other plans run; memory_limit
      * and work_units hold for each device. Excludes `device` and cl_context. NULL: `device`; if neither is set,

@@ -1,6 +1,8 @@
 // A generative adversarial network (I. Goodfellow et al. 2014) learns points near a circle, as samples/10_gan.c: one
 // discriminator that is used three times, two optimizers with rates of their own, and a plan for each of two steps.
+#include <cstdlib>
 #include <iostream>
+#include <stdexcept>
 #include <weft/weft.hpp>
 
 constexpr int64_t batch_size = 128, code = 4, width = 64;
@@ -30,7 +32,9 @@ static weft::optimizer rule(float rate) {
 }
 
 static int steps_of(int count, char **arguments) {
-    return count > 1 ? std::stoi(arguments[1]) : 2000;
+    const int steps = count > 1 ? std::atoi(arguments[1]) : 2000;
+    if (steps < 1) throw std::invalid_argument("usage: cpp_gan [STEPS]");
+    return steps;
 }
 
 int main(int count, char **arguments) try {

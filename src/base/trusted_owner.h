@@ -13,7 +13,7 @@ typedef struct wi_private_rights {
     ACL *list;
 } wi_private_rights;
 
-/* False: errno says why. */
+/* Fills *rights; wi_private_rights_end frees what they hold. False: errno says why. */
 bool wi_private_rights_begin(wi_private_rights *rights);
 void wi_private_rights_end(wi_private_rights *rights);
 

@@ -222,8 +222,9 @@ static void take_found(wi_device *device, const reader *r, const char *name) {
         (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);
     if (r->skipped > 0 && r->level == OF_FILE)
         wi_log_line(device->host.log, WEFT_LOG_INFO,
-            "tuning file '%s': %zu lines are ignored because they were measured on another device, driver or "
-            "version of Weft",
+            "tuning file '%s': lines that were measured on another device, driver or version of Weft are "
+            "ignored; "
+            "their number is %zu",
             name, r->skipped);
 }
 

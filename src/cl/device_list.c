@@ -144,7 +144,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
     return read_usable(entry, device);
 }
 
-/* Lack of memory and a wrong WEFT_DEVICE_CLASS are no faults of the device, and are errors of the whole list. */
+/* Lack of memory and a wrong WEFT_DEVICE_CLASS are not faults of the device, but errors of the whole list. */
 static weft_status add_device(wi_device_list *list, cl_device_id device, unsigned platform, unsigned number) {
     wi_device_entry *const entry = &list->entries[list->count++];
     char error[WI_ERROR_LINE];
@@ -238,7 +238,7 @@ weft_status weft_device_get(size_t index, weft_device_info *info) {
     weft_status status = wi_device_list_read(&list, NULL);
     if (status == WEFT_OK && index >= list.count)
         status = wi_fail(WEFT_ERROR_ARGUMENT,
-            "weft_device_get: index is %zu, but this machine has %zu devices", index, list.count);
+            "weft_device_get: index is %zu, expected below %zu, the number of devices", index, list.count);
     if (status == WEFT_OK) *info = list.entries[index].info;
     if (status == WEFT_OK && list.entries[index].status != WEFT_OK) {
         status = list.entries[index].status;

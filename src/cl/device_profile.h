@@ -34,7 +34,7 @@ typedef struct wi_loop_profile {
     bool stores_functions;
 } wi_loop_profile;
 
-/* The operations of the peak that an element of an elementwise op costs. An instruction that is no multiply-add takes
+/* The operations of the peak that an element of an elementwise op costs. An instruction that is not a multiply-add takes
  * the time of one, which is two operations. */
 typedef struct wi_operation_prices {
     int simple;   /* +, *, a comparison */

@@ -39,7 +39,7 @@ static kept_value *find(const wi_device_values *values, wi_cache_key key) {
     return NULL;
 }
 
-/* Without memory the value is not remembered, which is no error. */
+/* Without memory the value is not remembered, which is not an error. */
 static void remember(wi_device *device, wi_cache_key key, double value) {
     wi_device_values *const values = device->values;
     kept_value *const known = find(values, key);

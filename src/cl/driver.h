@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include <CL/cl.h>
 
-/* A number that is no error of OpenCL or of an extension. */
+/* A number that is not an error of OpenCL or of an extension. */
 #define WI_CL_LOST ((cl_int)-30000)
 
 #define WI_DRIVER_CALL(call) (wi_process_lost_driver() ? WI_CL_LOST : (call))

@@ -29,7 +29,7 @@ static char *copy_line(const weft_allocator *allocator, const char *text) {
     return copy;
 }
 
-/* Without memory the finding is not remembered, which is no error. */
+/* Without memory the finding is not remembered, which is not an error. */
 static void add(wi_device *device, const char *name, const char *fault) {
     const weft_allocator *const allocator = device->host.allocator;
     struct wi_findings *const findings = device->findings;

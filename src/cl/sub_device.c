@@ -22,8 +22,8 @@ static weft_status check_divisible(const wi_device *device, unsigned parts) {
             device->info.name, device->info.platform, parts);
     if (parts > units)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "%s has %u compute units, but %u sub-devices are asked for: ask for at most %u",
-            device->info.name, (unsigned)units, parts, (unsigned)units);
+            "%s cannot be divided into %u sub-devices: ask for at most %u, the number of its compute units",
+            device->info.name, parts, (unsigned)units);
     return WEFT_OK;
 }
 

@@ -88,7 +88,7 @@ static weft_status check(int64_t rows, int64_t width, const weft_sharded_table_o
     if (first && ((first->kind == WEFT_INIT_UNIFORM && !wi_uniform_exists(first->a, first->b)) ||
                      (first->kind == WEFT_INIT_NORMAL && !wi_normal_exists(first->a, first->b))))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "%s: the initialiser has the numbers %g and %g, which are no distribution", call,
+            "%s: the numbers %g and %g of the initialiser do not define a distribution", call,
             (double)first->a, (double)first->b);
     if (options->optimizer.clip_norm > 0)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,

@@ -92,7 +92,7 @@ typedef struct wi_op {
      * the section at `start` has for each example, or 0 if the section has one row. Negative: examples cannot be computed apart. */
     int64_t (*section_row)(const weft_tensor *y, int64_t start);
     /* MAP: the value is a label, which is checked wherever it is computed (plan/emit/label_check.c). Fails with the message about a
-     * label that is out of range. NULL: the value is no label. */
+     * label that is out of range. NULL: the value is not a label. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
     uint32_t
         dimensions; /* attributes that are sizes, and may have the length: a bit for each word of 8 bytes */

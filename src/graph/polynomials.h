@@ -23,7 +23,7 @@ typedef struct wi_size_entry {
     uint32_t prime;   /* of its handles (sizes.h) */
     uint32_t symbol;  /* the number of the symbol */
     const char *name; /* of the symbol; NULL: the entry is none, but floor(of / divisor) */
-    int64_t divisor;  /* 0: a symbol; 1: the polynomial itself, which is no factor of others */
+    int64_t divisor;  /* 0: a symbol; 1: the polynomial itself, which is not a factor of others */
     wi_polynomial of;
 } wi_size_entry;
 

@@ -86,7 +86,7 @@ const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tenso
 /* Is the node a root: an output of the plan, or an assignment? */
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
 /* wi_rewrite_readers returns how often the node is an input of other nodes; wi_rewrite_has_one_reader, whether this is
- * exactly once and the node is no root. Only for rules of stage WI_STAGE_MATCH: in the first pass, nodes that the pass has created
+ * exactly once and the node is not a root. Only for rules of stage WI_STAGE_MATCH: in the first pass, nodes that the pass has created
  * have no counted readers. */
 uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);

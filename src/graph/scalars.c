@@ -54,8 +54,8 @@ bool wi_scalar_has_rule(const weft_tensor *scalar) {
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "scalar: the tensor is a %s, expected one of weft_scalar", scalar->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is of op %s, expected one of weft_scalar",
+            scalar->op->name);
     return WEFT_OK;
 }
 

@@ -1,11 +1,11 @@
-/* The sizes of new nodes, and numbers that are no sizes (contract in sizes.h). */
+/* The sizes of new nodes, and numbers that are not sizes (contract in sizes.h). */
 #include "base/integers.h"
 #include "graph/sizes.h"
 #include "graph/weft_graph.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- numbers that are no sizes ---- */
+/* ---- numbers that are not sizes ---- */
 
 enum { MOST_TIMES = 64, MOST_REST = 1 << 12 };
 
@@ -125,7 +125,7 @@ bool wi_sizes_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *in
     }
     if (!good)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s: %s has a size that is too large, or that is no sum, product or quotient of sizes of this "
+            "%s: %s has a size that is too large, or that is not a sum, product or quotient of sizes of this "
             "graph",
             op->name, wi_shape_print(graph, shape, text));
     const bool moves = has_rank && op->dimensions && (op->kind == WI_VIEW || op->reads_padded);

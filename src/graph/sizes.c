@@ -121,7 +121,7 @@ static wi_term term_of(int64_t times, size_t entry) {
     return (wi_term){times, {(uint16_t)entry, WI_NO_FACTOR, WI_NO_FACTOR, WI_NO_FACTOR}};
 }
 
-/* The number of the entry of a handle, and times · entry + rest = handle; -1: the number is no handle of the graph. */
+/* The number of the entry of a handle, and times · entry + rest = handle; -1: the number is not a handle of the graph. */
 static int entry_of(const weft_graph *graph, int64_t handle, int64_t *times, int64_t *rest) {
     if (handle > INT64_MAX - MOST_REST) return -1;
     const int64_t whole = (handle + MOST_REST) >> REST_BITS;

@@ -12,7 +12,7 @@
 #include "io/safetensors.h"
 #include "io/saved_list.h"
 
-/* In format 1, the names of tensors that are no weights lack WI_RESERVED_PREFIX. */
+/* In format 1, the names of tensors that are not weights lack WI_RESERVED_PREFIX. */
 enum { WI_CHECKPOINT_FORMAT = 2, WI_CHECKPOINT_FIRST_FORMAT = 1 };
 
 /* The contents of a future file. */

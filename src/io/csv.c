@@ -157,8 +157,8 @@ static void find_cells(wi_csv_walk *walk) {
 
 static weft_status check_cells(const wi_csv *table, const wi_csv_row *row) {
     if (row->cells == table->fields) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': line %zu has %zu cells, expected %zu as in the first", table->file.path,
-        row->line, row->cells, table->fields);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': line %zu: the number of cells is %zu, expected %zu as in the first",
+        table->file.path, row->line, row->cells, table->fields);
 }
 
 weft_status wi_csv_walk_begin(wi_csv_walk *walk, const wi_csv *table) {

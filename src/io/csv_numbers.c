@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST = 512 /* a longer cell is no number */ };
+enum { LONGEST = 512 /* a longer cell is not a number */ };
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
@@ -14,7 +14,7 @@ static size_t skip_digits(const char *text) {
     return strspn(text, "0123456789");
 }
 
-/* strtod also reads what is no number in a table, such as hexadecimal numbers and NaN(...). */
+/* strtod also reads texts that are not numbers in a table, such as hexadecimal numbers and NaN(...). */
 static bool is_decimal(const char *text) {
     text += *text == '+' || *text == '-';
     if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0) return true;

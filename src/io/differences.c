@@ -51,8 +51,8 @@ void wi_differences_dtype(
 weft_status wi_differences_report(const wi_differences *differences, const char *path, const char *what) {
     if (differences->line.failed) return WEFT_ERROR_MEMORY;
     if (differences->count > SHOWN)
-        WI_FAIL(differences->status, "'%s': %s%s; and %zu more differences", path, what,
-            differences->line.data, differences->count - SHOWN);
+        WI_FAIL(differences->status, "'%s': %s%s; and %zu more", path, what, differences->line.data,
+            differences->count - SHOWN);
     if (differences->count) WI_FAIL(differences->status, "'%s': %s%s", path, what, differences->line.data);
     return WEFT_OK;
 }

@@ -230,14 +230,14 @@ static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_fil
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
     if (schedules != count_schedules(graph))
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s' is a checkpoint of another training: it has %" PRIu64
-            " optimizers with a schedule, the graph has %" PRIu64,
+            "'%s' is a checkpoint of another training: the number of its optimizers with a schedule is "
+            "%" PRIu64 ", but the graph's is %" PRIu64,
             file->path, schedules, count_schedules(graph));
     const bool is_same = clocks == graph->clock_count && scalars == count_scalars(graph);
     if (!is_same && (clocks >= graph->clock_count || scalars > count_scalars(graph)))
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s' is a checkpoint of another training: it has %" PRIu64 " optimizers and %" PRIu64
-            " scalars, the graph has %zu and %zu",
+            "'%s' is a checkpoint of another training: the numbers of its optimizers and scalars are %" PRIu64
+            " and %" PRIu64 ", but the graph's are %zu and %zu",
             file->path, clocks, scalars, graph->clock_count, count_scalars(graph));
     if (graph->streams && seed != graph->context->seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,

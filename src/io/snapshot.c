@@ -62,7 +62,9 @@ weft_status wi_snapshot_take(wi_snapshot *snapshot) {
 }
 
 weft_status wi_snapshot_restore(const wi_snapshot *snapshot) {
-    if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "no best weights were saved");
+    if (!snapshot->taken)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "no best weights were kept; set early_stopping.keep_best or restore_best, and train an epoch");
     return copy(snapshot, restore_one);
 }
 

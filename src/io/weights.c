@@ -94,7 +94,8 @@ static weft_status choose_entries(
     }
     if (all && list->count == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': the options only and skip exclude all %zu parameters and states of the graph", path, all);
+            "'%s': the options only and skip exclude every parameter and state (%zu) of the graph", path,
+            all);
     return WEFT_OK;
 }
 

@@ -104,7 +104,7 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
 /* ---- the caller's parameters ---- */
 
 /* Checks that a weight is f32 (rows, columns), or (rows) if columns is 0. number: its index in the caller's array
- * `what`, or -1 if `what` is no array. */
+ * `what`, or -1 if `what` is not an array. */
 static bool check_weight(const weft_adaptive_softmax *a, const char *what, int number,
     const weft_tensor *weight, int64_t rows, int64_t columns) {
     const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};

@@ -102,8 +102,8 @@ static bool make_tables(weft_mach *m) {
     return m->low_table && m->high_table;
 }
 
-/* i32 (rows, groups): the buckets of labels that are classes. The quotient is exact in f32: it is a whole number below 2^15,
- * computed with an error of less than 2^-7. */
+/* i32 (rows, groups): the bucket of each label in each group; labels are 0 .. classes - 1. Rounding makes the quotient exact: it is a
+ * whole number below 2^15, which f32 computes with an error of less than 2^-7. */
 static weft_tensor *buckets_of(const weft_mach *m, weft_tensor *labels) {
     weft_tensor *const low = weft_remainder_number(labels, (double)m->root);
     weft_tensor *const quotient =

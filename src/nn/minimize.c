@@ -8,7 +8,10 @@ static weft_status check_parameters(const weft_graph *graph) {
     size_t frozen = 0;
     if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
     for (size_t i = 0; i < count; i++) frozen += weft_graph_parameter(graph, i)->variable->frozen;
-    if (frozen == count) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
+    if (frozen == count)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_minimize: every parameter (%zu) is frozen; weft_freeze(graph, names, false) thaws some",
+            count);
     return WEFT_OK;
 }
 

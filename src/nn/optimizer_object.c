@@ -243,7 +243,7 @@ static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *paramet
     }
     if (left_out == count)
         WI_FAIL(WEFT_ERROR_STATE,
-            "weft_optimizer_step: nothing to update: each of the %zu parameters is frozen or does not affect "
+            "weft_optimizer_step: nothing to update: every parameter (%zu) is frozen or does not affect "
             "the loss",
             count);
     return WEFT_OK;

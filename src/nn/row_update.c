@@ -43,7 +43,7 @@ static weft_tensor *index_of(const weft_tensor *sum) {
     return weft_where(skipped, weft_number(index, -1), index);
 }
 
-/* Adds the rows of a gradient to p, multiplied by factor (rank 0; NULL: 1). false: the gradient is no sum of
+/* Adds the rows of a gradient to p, multiplied by factor (rank 0; NULL: 1). false: the gradient is not a sum of
  * index_sum nodes, or p is full. */
 static bool collect(const weft_tensor *gradient, weft_tensor *factor, parts *p) {
     weft_tensor *const *const in = gradient->inputs;
@@ -94,7 +94,7 @@ weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient) {
 
 /* ---- dense gradients of gradient shards ---- */
 
-/* Adds to *counts, of the table's shape, how often each row occurs; false: the gradient is no sum of index_sum nodes. */
+/* Adds to *counts, of the table's shape, how often each row occurs; false: the gradient is not a sum of index_sum nodes. */
 static bool count_rows(const weft_tensor *gradient, weft_tensor **counts) {
     weft_tensor *const *const in = gradient->inputs;
     if (gradient->op == &wi_op_add) return count_rows(in[0], counts) && count_rows(in[1], counts);

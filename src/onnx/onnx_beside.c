@@ -103,7 +103,7 @@ static weft_status find_data(const search *s, WiOnnx__TensorProto *tensor) {
             WEFT_ERROR_FORMAT, "the data of '%s' is in another file, which has no name", name);
     if ((begin && !read_whole(&offset, begin)) || (size && !read_whole(&length, size)))
         return wi_onnx_error(
-            WEFT_ERROR_FORMAT, "the offset or length of the data of '%s' is no number", name);
+            WEFT_ERROR_FORMAT, "the offset or length of the data of '%s' is not a number", name);
     WI_TRY(map_file(&beside, s, location, name));
     if (offset > beside->map.bytes || length > beside->map.bytes - offset)
         return wi_onnx_error(WEFT_ERROR_FORMAT,

@@ -77,7 +77,8 @@ static weft_tensor *build_center_crop_pad(wi_onnx_import *n, wi_onnx_node *node)
     const int count = read_axes(n, node, &given, weft_tensor_rank(x), axes);
     if (count < 0) return NULL;
     if (shape.count != count)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its shape has %d of %d sizes", shape.count, count);
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the number of sizes in its shape is %d, expected %d",
+            shape.count, count);
     for (int i = 0; i < count; i++) {
         const int64_t size = wi_onnx_fixed_size(x, axes[i]);
         if (size == 0 || shape.of[i] < 1 || shape.of[i] > INT32_MAX)
@@ -198,7 +199,7 @@ static weft_tensor *build_col2im(wi_onnx_import *n, wi_onnx_node *node) {
     }
     const int64_t channels = weft_tensor_rank(x) == 3 ? wi_onnx_fixed_size(x, 1) : 0;
     if (channels == 0 || channels % block != 0 || weft_tensor_dimension(x, 2) != count)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its columns do not fit to the image");
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its columns do not match the image");
     return place_windows(n, x, axes, rank, channels / block, block);
 }
 

@@ -10,7 +10,7 @@ int64_t wi_onnx_fixed_size(const weft_tensor *x, int axis);
  * memory ran out; the error is recorded for the node. */
 bool wi_onnx_zeros(wi_onnx_numbers *numbers, wi_onnx_import *network, wi_onnx_node *node, weft_dtype dtype,
     int rank, const int64_t *dims);
-/* An optional input; NULL: the node does not have it, which is no error. */
+/* An optional input; NULL: the node does not have it, which is not an error. */
 weft_tensor *wi_onnx_optional(wi_onnx_import *network, wi_onnx_node *node, size_t index);
 /* Does the node have the output with this index? */
 bool wi_onnx_has_output(wi_onnx_node *node, size_t index);

@@ -64,7 +64,9 @@ static bool pad_transposed(
     /* In some files output_shape also has the batch and the channels. */
     const int skipped = wanted.count == w->axes + 2 ? 2 : 0;
     if (wanted.count > 0 && wanted.count != w->axes + skipped)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "output_shape has %d numbers", wanted.count), false;
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "output_shape has %d numbers, expected %d",
+                   wanted.count, w->axes),
+               false;
     for (int d = 0; d < w->axes; d++) {
         const int64_t size = wi_onnx_fixed_size(x, d + 2);
         if (wanted.count > 0 && (size == 0 || wanted.of[d + skipped] < 1))

@@ -23,7 +23,7 @@ typedef struct wi_onnx_place {
     bool any_folder;    /* data may lie outside the folder, too */
 } wi_onnx_place;
 
-/* Errors: WEFT_ERROR_FILE (a file cannot be read), WEFT_ERROR_FORMAT (it is no ONNX file, or has no graph; data of a
+/* Errors: WEFT_ERROR_FILE (a file cannot be read), WEFT_ERROR_FORMAT (it is not an ONNX file, or has no graph; data of a
  * tensor is beyond its file). After an error the file is closed. */
 weft_status wi_onnx_file_open(wi_onnx_file *file, const char *path, const wi_onnx_place *place);
 /* Opens a file that is in memory. The caller must not free or change the bytes until the file is closed. */

@@ -111,7 +111,7 @@ int64_t wi_onnx_index_within(wi_onnx_import *n, wi_onnx_node *node, double numbe
     const double from_zero = number < 0 ? number + (double)size : number;
     if (from_zero >= 0 && from_zero < (double)size) return (int64_t)from_zero;
     wi_onnx_fail(
-        n, node, WEFT_ERROR_SHAPE, "index %g is outside of an axis of %lld", number, (long long)size);
+        n, node, WEFT_ERROR_SHAPE, "index %g is outside an axis of size %lld", number, (long long)size);
     return -1;
 }
 

@@ -2,7 +2,7 @@
  * tables.
  *
  * A function that computes a node returns NULL without an error if it leaves the node to the op's builder, which creates nodes
- * of the graph: the result depends on the batch or the length, has too many numbers, or is no number that the host can express.
+ * of the graph: the result depends on the batch or the length, has too many numbers, or is a number that the host cannot express.
  * If the builder could then compute a wrong number, the function records an error instead. Arrays are never changed after a node is
  * computed, so that several arrays may share their numbers. */
 #ifndef WI_ONNX_FOLD_H

@@ -15,7 +15,7 @@ static wi_onnx_numbers *fold_reshape(wi_onnx_import *n, wi_onnx_node *node, wi_o
     for (int d = 0; d < shape.count; d++) {
         if (shape.of[d] == 0 && !zero && d < in[0]->rank) shape.of[d] = in[0]->dims[d];
         if (shape.of[d] < -1 || shape.of[d] > WI_ONNX_MOST_NUMBERS || (shape.of[d] == -1 && open >= 0))
-            return wi_onnx_misfit(n, node, "the shape has a dimension that is no size");
+            return wi_onnx_misfit(n, node, "the shape has a dimension that is not a size");
         if (shape.of[d] == -1)
             open = d;
         else if (rest <= WI_ONNX_MOST_NUMBERS)
@@ -54,7 +54,7 @@ static wi_onnx_numbers *fold_squeeze(wi_onnx_import *n, wi_onnx_node *node, wi_o
     if (!wi_onnx_closed(node, in[1], "axes", &axes) || !mark(n, node, &axes, in[0]->rank, away)) return NULL;
     for (int d = 0; d < in[0]->rank; d++) {
         if (away[d] && in[0]->dims[d] != 1)
-            return wi_onnx_misfit(n, node, "a squeezed axis has not the size 1");
+            return wi_onnx_misfit(n, node, "a squeezed axis does not have the size 1");
         if (!away[d] && (axes.count > 0 || in[0]->dims[d] != 1)) dims[rank++] = in[0]->dims[d];
     }
     return wi_onnx_reshaped(n, in[0], rank, dims);
@@ -79,7 +79,7 @@ static wi_onnx_numbers *fold_transpose(wi_onnx_import *n, wi_onnx_node *node, wi
     int64_t dims[WEFT_MAX_RANK], at[WEFT_MAX_RANK], from[WEFT_MAX_RANK] = {0};
     for (int d = 0; perm.count == 0 && d < x->rank; d++) perm.of[d] = x->rank - 1 - d;
     if (perm.count > 0 && (perm.count != x->rank || !mark(n, node, &perm, x->rank, taken)))
-        return wi_onnx_misfit(n, node, "perm is no permutation of the axes");
+        return wi_onnx_misfit(n, node, "perm is not a permutation of the axes");
     for (int d = 0; d < x->rank; d++) perm.of[d] = wi_onnx_axis(perm.of[d], x->rank);
     for (int d = 0; d < x->rank; d++) dims[d] = x->dims[perm.of[d]];
     wi_onnx_numbers *const made = wi_onnx_new_like(n, x, x->rank, dims);

@@ -74,7 +74,7 @@ static const wi_onnx_numbers *filler(wi_onnx_import *n, wi_onnx_node *node) {
     if (!value) return wi_onnx_new(n, WI_ONNX_FLOAT, 0, NULL);
     const wi_onnx_numbers *const one = value->t ? read_tensor(n, node, value->t) : NULL;
     if (one && one->count == 1) return one;
-    wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "its value is no single number");
+    wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "its value is not a single number");
     return NULL;
 }
 
@@ -92,7 +92,8 @@ static int64_t dimension(wi_onnx_import *n, wi_onnx_node *node, double number) {
     bool good;
     const int64_t size = wi_onnx_to_size(n->graph, number, &good);
     if (!good || size < 0)
-        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "a size of its result is no dimension");
+        wi_onnx_fail(
+            n, node, WEFT_ERROR_UNSUPPORTED, "a size of its result is negative or not a whole number");
     return n->status == WEFT_OK ? wi_onnx_dimension(n->graph, size) : 0;
 }
 

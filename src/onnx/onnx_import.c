@@ -41,7 +41,7 @@ static weft_status build_nodes(wi_onnx_import *n) {
         if (wi_onnx_tensor_of(n, n->outputs[i])) continue;
         WI_TRY(weft_graph_status(n->graph));
         return wi_onnx_error(
-            WEFT_ERROR_UNSUPPORTED, "the output '%.80s' is not a tensor here", n->outputs[i]->name);
+            WEFT_ERROR_UNSUPPORTED, "the output '%.80s' is not a tensor of the graph", n->outputs[i]->name);
     }
     return WEFT_OK;
 }

@@ -37,7 +37,7 @@ static weft_tensor *index_of(wi_onnx_import *n, wi_onnx_node *node, size_t input
     for (size_t i = 0; i < known->count; i++) {
         index.data[i] = known->data[i] + (known->data[i] < 0 ? (double)size : 0);
         if (!(index.data[i] >= 0 && index.data[i] < (double)size))
-            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the index %.0f is outside of an axis of %lld",
+            return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the index %.0f is outside an axis of size %lld",
                 known->data[i], (long long)size);
     }
     return wi_onnx_array(n, &index);
@@ -155,7 +155,7 @@ static bool places_of_tuples(places *p, wi_onnx_import *n, wi_onnx_node *node, w
     const int rank = weft_tensor_rank(tuples) - 1;
     const int64_t k = rank >= 0 ? weft_tensor_dimension(tuples, rank) : 0;
     if (batch < 0 || batch > rank || k < 1 || k + batch > weft_tensor_rank(x) || batch >= weft_tensor_rank(x))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its indices do not fit to the data"), false;
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its indices do not match the data"), false;
     for (int d = 0; d < batch; d++) add_axis(p, wi_onnx_iota(n, tuples, d, rank), weft_size(x, d));
     for (int64_t i = 0; i < k; i++) {
         weft_tensor *const part =
@@ -213,7 +213,7 @@ static weft_tensor *write_places(
     const int rank = weft_tensor_rank(index);
     if (!source) return NULL;
     if (weft_tensor_rank(source) != rank + weft_tensor_rank(p->x) - 1)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its updates do not fit to its indices");
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its updates do not match its indices");
     if (rank > 1)
         source = weft_flatten_axes(source, 0, rank - 1), index = weft_flatten_axes(index, 0, rank - 1);
     if (rank == 0) source = weft_unsqueeze(source, 0), index = weft_unsqueeze(index, 0);
@@ -260,7 +260,7 @@ static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) 
     if (axis < 0) return NULL;
     const int rank = weft_tensor_rank(x);
     if (weft_tensor_rank(source) != rank || axis == 0 || (first && weft_tensor_rank(first) != 1))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its update or its axis does not fit to the cache");
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "its update or its axis does not match the cache");
     weft_tensor *index = wi_onnx_iota(n, source, axis, rank);
     if (first) index = weft_add(index, at_rank(first, 0, rank));
     const int mode = wi_onnx_need_choice(n, node, "mode", (const char *const[]){"linear", "circular", NULL});

@@ -38,7 +38,10 @@ static bool read_step(step *s, wi_onnx_import *n, wi_onnx_node *node, size_t mom
     const size_t each = 2 + moments;
     if (n->status != WEFT_OK) return false;
     if (node->n_input < 2 + each || (node->n_input - 2) % each != 0)
-        return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "it has %zu inputs", node->n_input), false;
+        return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT,
+                   "the number of its inputs is %zu, expected 2 and %zu for each tensor", node->n_input,
+                   each),
+               false;
     s->count = (node->n_input - 2) / each;
     s->rate = weft_reshape_shape(s->rate, 0, NULL);
     s->steps = weft_cast(weft_reshape_shape(s->steps, 0, NULL), WEFT_F32);

@@ -51,7 +51,8 @@ static weft_tensor *build_concat(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *parts[64];
     const size_t count = node->n_input > 2 ? (node->n_input - 2) / 3 : 0;
     if (count == 0 || count > 64 || node->n_input != 2 + 3 * count)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has %zu inputs", node->n_input);
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+            "the number of its inputs is %zu, expected 2 and 3 for each of up to 64 parts", node->n_input);
     for (size_t i = 0; i < count; i++) parts[i] = floats_of(n, node, 2 + 3 * i);
     if (n->status != WEFT_OK) return NULL;
     const int axis = wi_onnx_axis_of(n, node, parts[0], 0);

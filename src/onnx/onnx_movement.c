@@ -97,7 +97,8 @@ static weft_tensor *build_transpose(wi_onnx_import *n, wi_onnx_node *node) {
     if (!x) return NULL;
     const int rank = weft_tensor_rank(x);
     if (perm.count > 0 && perm.count != rank)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "perm has %d axes of %d", perm.count, rank);
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "the number of axes in perm is %d, expected %d", perm.count, rank);
     for (int d = 0; d < rank; d++) axes[d] = perm.count ? (int)perm.of[d] : rank - 1 - d;
     return weft_permute_axes(x, rank, axes);
 }
@@ -206,7 +207,8 @@ static weft_tensor *build_split(wi_onnx_import *n, wi_onnx_node *node) {
     const int axis = x && n->status == WEFT_OK ? wi_onnx_axis_of(n, node, x, 0) : -1;
     if (axis < 0) return NULL;
     if (count > sizeof parts / sizeof *parts || count == 0)
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has %zu outputs", count);
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+            "the number of its outputs is %zu, expected 1 to %zu", count, sizeof parts / sizeof *parts);
     const int64_t all = wi_onnx_fixed_size(x, axis);
     if (all == 0 && sizes.count == 0) {
         if (weft_split(x, axis, count, parts) != WEFT_OK) return NULL;
@@ -264,7 +266,8 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     const int64_t size = wi_onnx_symbol(n->graph, weft_tensor_dimension(x, axis));
     const bool open_start = wi_onnx_is_symbol(start), open_end = wi_onnx_is_symbol(end);
     if (step < 1 || (start < INT32_MIN && !open_start) || (end < INT32_MIN && !open_end))
-        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "axes of open size take no turn");
+        return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+            "along an axis of open size, a slice needs a step of 1 or more and bounds that fit into i32");
     start = from_front(n->graph, start);
     end = from_front(n->graph, end);
     const bool to_end = end == size || (end >= LARGEST_SIZE && !open_end);

@@ -64,7 +64,7 @@ bool wi_onnx_has(wi_onnx_node *node, size_t index); /* an input */
 weft_tensor *wi_onnx_get(wi_onnx_import *network, wi_onnx_node *node, size_t index);
 /* An input that is a constant of the file, as a new state that training updates: a running statistic. */
 weft_tensor *wi_onnx_get_state(wi_onnx_import *network, wi_onnx_node *node, size_t index);
-/* The numbers of an input; some may be open (onnx_sizes.h). NULL, which is no error: the node does not have the input, or the host does
+/* The numbers of an input; some may be open (onnx_sizes.h). NULL, which is not an error: the node does not have the input, or the host does
  * not know the numbers, or they are a weight or too many. */
 const wi_onnx_numbers *wi_onnx_known(wi_onnx_import *network, wi_onnx_node *node, size_t index);
 /* The numbers of an input as a list. Records an error, in which `what` names them, if the host does not know them or if one

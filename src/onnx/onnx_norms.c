@@ -213,7 +213,8 @@ static weft_tensor *build_mean_variance(wi_onnx_import *n, wi_onnx_node *node) {
     wi_onnx_list axes = wi_onnx_wholes(node, "axes");
     if (!x) return NULL;
     if (axes.count > WEFT_MAX_RANK)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there are %d axes", axes.count);
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the number of axes is %d, expected at most %d",
+            axes.count, WEFT_MAX_RANK);
     if (axes.count == 0) axes = (wi_onnx_list){3, {0, 2, 3}};
     axes.of[axes.count] = WEFT_END;
     weft_tensor *const deviation = weft_add_number(weft_std_with(x, 0, axes.of, true), 1e-9);

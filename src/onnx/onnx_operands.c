@@ -29,7 +29,8 @@ static weft_tensor *check(wi_onnx_import *n, wi_onnx_node *node, size_t index, w
     const weft_status status = weft_graph_status(n->graph);
     if (tensor) return tensor;
     if (status != WEFT_OK) return wi_onnx_fail(n, node, status, "%s", weft_last_error());
-    return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor here", node->input[index]);
+    return wi_onnx_fail(
+        n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor of the graph", node->input[index]);
 }
 
 weft_tensor *wi_onnx_get(wi_onnx_import *n, wi_onnx_node *node, size_t index) {
@@ -58,7 +59,7 @@ bool wi_onnx_describe(wi_onnx_import *n, wi_onnx_node *node, size_t index, wi_on
         description->rank = weft_tensor_rank(value->tensor);
         wi_onnx_dims(value->tensor, description->dims);
     } else if (!value->stored || wi_onnx_tensor_describe(description, value->stored) != WEFT_OK) {
-        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor here", value->name);
+        wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "'%.80s' is not a tensor of the graph", value->name);
     }
     if (value->type) description->type = value->type;
     return n->status == WEFT_OK;

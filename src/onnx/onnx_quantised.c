@@ -28,7 +28,7 @@ weft_tensor *wi_onnx_spread(
     if (own == 0 || (own == 1 && weft_tensor_dimension(s, 0) == 1)) return weft_reshape_shape(s, 0, NULL);
     if (axis < 0 || axis >= rank || layout.block < 0 ||
         (layout.block > 0 ? own != rank || rank == WEFT_MAX_RANK : own != 1))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "input %zu does not fit to axis %d", index, axis);
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "input %zu does not match axis %d", index, axis);
     if (layout.block > 0) {
         weft_tensor *const repeated = repeat_blocks(s, x, layout);
         return repeated

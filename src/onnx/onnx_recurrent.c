@@ -44,7 +44,9 @@ static bool read_activations(wi_onnx_scan *s, wi_onnx_import *n, wi_onnx_node *n
     const size_t count = (size_t)(s->functions * s->directions);
     size_t alpha = 0, beta = 0;
     if (names && names->n_strings > 0 && names->n_strings != count)
-        return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "it has %zu activations", names->n_strings), false;
+        return wi_onnx_fail(n, node, WEFT_ERROR_FORMAT, "it has %zu activations, expected %zu",
+                   names->n_strings, count),
+               false;
     for (size_t i = 0; i < count; i++) {
         const size_t place = i % (size_t)s->functions;
         wi_onnx_activation *const own = &s->activations[i / (size_t)s->functions][place];

@@ -31,7 +31,8 @@ weft_tensor *wi_onnx_build_reduction(wi_onnx_import *n, wi_onnx_node *node, cons
     if (!x || n->status != WEFT_OK) return NULL;
     if (axes.count == 0 && wi_onnx_whole(node, "noop_with_empty_axes", 0)) return x;
     if (axes.count > WEFT_MAX_RANK)
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "there are %d axes", axes.count);
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the number of axes is %d, expected at most %d",
+            axes.count, WEFT_MAX_RANK);
     axes.of[axes.count] = WEFT_END;
     return op->reduce(x, axes.count ? axes.of : NULL, wi_onnx_whole(node, "keepdims", 1) != 0);
 }

@@ -302,8 +302,8 @@ static weft_tensor *build_deform_conv(wi_onnx_import *n, wi_onnx_node *node) {
         filters % groups || weft_tensor_rank(offset) != 4 ||
         weft_tensor_dimension(offset, 1) != shifts * taps * 2 ||
         weft_tensor_dimension(offset, 2) != windows[0] || weft_tensor_dimension(offset, 3) != windows[1])
-        return wi_onnx_fail(
-            n, node, WEFT_ERROR_SHAPE, "its shapes do not match, or it has not two spatial axes");
+        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE,
+            "its shapes do not match, or the image does not have two spatial axes");
     weft_tensor *p[2], *const all = weft_reshape_shape(offset, 5, (int64_t[]){batch, shifts, taps, 2, area});
     for (int d = 0; d < 2; d++) {
         weft_tensor *const own =

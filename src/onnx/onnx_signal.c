@@ -124,7 +124,7 @@ static weft_tensor *frames_of(
     wi_onnx_numbers index = {.dtype = WEFT_I32, .rank = 2, .dims = {count, length}};
     index.count = (size_t)(count * length);
     index.data = index.count < MOST ? wi_arena_take(&n->arena, (index.count + 1) * sizeof *index.data) : NULL;
-    if (!index.data) return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "its frames are too many");
+    if (!index.data) return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it has too many frames");
     for (size_t i = 0; i < index.count; i++)
         index.data[i] = (double)((int64_t)i / length * (int64_t)step + (int64_t)i % length);
     return weft_index_select(signal, 1, wi_onnx_array(n, &index));

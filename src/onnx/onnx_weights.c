@@ -28,7 +28,7 @@ static bool takes_vectors(wi_onnx_node *node) {
     return is_named(node, "Add") || is_named(node, "Sub") || is_named(node, "Mul") || is_named(node, "Div");
 }
 
-/* How many dimensions are above 1; 0 also where it is no float constant. */
+/* How many dimensions are above 1; 0 also where it is not a float constant. */
 static int wide_dims(const wi_onnx_value *value) {
     wi_onnx_numbers shape;
     int wide = 0;

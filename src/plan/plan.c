@@ -149,7 +149,7 @@ static weft_status read_sizes(const weft_graph *graph, const weft_plan_options *
         if (symbol == SIZE_MAX || symbol == WI_SYMBOL_BATCH)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: sizes[%zu] is '%.63s', which is %s", i,
                 size->name ? size->name : "(NULL)",
-                symbol == WI_SYMBOL_BATCH ? "the option batch" : "no size of weft_symbol in this graph");
+                symbol == WI_SYMBOL_BATCH ? "the option batch" : "not a size of weft_symbol in this graph");
         if (size->size < 1 || size->size > INT32_MAX)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: the size '%s' is %lld, expected 1 to 2^31 - 1",
                 size->name, (long long)size->size);

@@ -35,7 +35,7 @@ void wi_checkpointer_clear(wi_checkpointer *c) {
 
 /* ---- names ---- */
 
-/* Reads a name such as "step-0000000120.safetensors"; false: the file is no checkpoint of a trainer. */
+/* Reads a name such as "step-0000000120.safetensors"; false: the file is not a checkpoint of a trainer. */
 static bool read_name(const char *name, wi_checkpoint_name *read) {
     for (int best = 0; best < 2; best++) {
         const size_t length = strlen(prefixes[best]);

@@ -66,7 +66,7 @@ weft_status wi_csv_set_given_categories(wi_csv_builder *b, wi_csv_chosen *column
 weft_status wi_csv_gather_categories(wi_csv_builder *b);
 /* Sorts the gathered texts, and numbers them in this order. */
 void wi_csv_number_categories(const wi_csv_builder *b, wi_csv_chosen *column);
-/* The number of a text; -1: the text is no category. */
+/* The number of a text; -1: the text is not a category. */
 int32_t wi_csv_find_category(const wi_csv_chosen *column, const char *text);
 /* Copies the categories of all columns into the dataset. */
 weft_status wi_csv_copy_categories(const wi_csv_builder *b, weft_dataset *dataset);

@@ -38,7 +38,7 @@ static weft_status choose_fields(wi_csv_builder *b, wi_csv_chosen *column) {
     if (column->count == 0 || column->count > MOST_FIELDS ||
         (!spec->fields && (spec->first >= b->table.fields || column->count > b->table.fields - spec->first)))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': column '%s' takes %zu fields, the first with index %zu, but the table has only %zu fields",
+            "'%s': column '%s': count is %zu and first is %zu, but the number of the table's fields is %zu",
             b->table.file.path, spec->name, column->count, spec->first, b->table.fields);
     column->fields = wi_arena_take(&b->arena, column->count * sizeof *column->fields);
     if (!column->fields) return WEFT_ERROR_MEMORY;

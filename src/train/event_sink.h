@@ -81,7 +81,7 @@ typedef struct wi_event_mistake {
     int32_t label, predicted;
     double loss, probability; /* probability: of the predicted class */
     const unsigned char
-        *pixels; /* (height, width, channels) of wi_event_mistakes; NULL: the example is no image */
+        *pixels; /* (height, width, channels) of wi_event_mistakes; NULL: the example is not an image */
 } wi_event_mistake;
 typedef struct wi_event_mistakes {
     size_t classes, rows, wrong;

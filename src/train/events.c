@@ -227,7 +227,8 @@ weft_status weft_events_tensor(weft_events *events, const char *tag, size_t step
     if (!variable) return wi_fail_null("weft_events_tensor", "variable");
     if (!variable->variable || !wi_dtype_is_float(variable->dtype) || variable->dtype == WEFT_F64)
         WI_FAIL(WEFT_ERROR_DTYPE,
-            "weft_events_tensor: '%s' is %s of %s, expected a parameter or state of f32, f16 or bf16",
+            "weft_events_tensor: '%s' is of op %s and dtype %s, expected a parameter or state of f32, f16 or "
+            "bf16",
             weft_tensor_name(variable), variable->op->name, weft_dtype_name(variable->dtype));
     WI_TRY(print_tag(text, sizeof text, tag, variable));
     const weft_allocator *const allocator = events->context->allocator;

@@ -310,12 +310,11 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples, size_t sha
     if (feed->fixed == 0 || (uint64_t)feed->fixed * shards == examples) return WEFT_OK;
     if (shards > 1)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "the batch has %zu examples in %zu gradient shards, but the network's inputs are fixed to "
+            "the batch size is %zu, in %zu gradient shards, but the network's inputs are fixed to "
             "%" PRId64 ": build the network for the examples of a shard, batch / gradient_shards",
             examples, shards, feed->fixed);
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "the batch has %zu examples, but the network's inputs are fixed to %" PRId64
-        " (the streams of a text)",
+        "the batch size is %zu, but the network's inputs are fixed to %" PRId64 " (the streams of a text)",
         examples, feed->fixed);
 }
 

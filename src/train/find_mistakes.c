@@ -28,7 +28,7 @@ static weft_status check(const search *s, const weft_dataset *dataset) {
     if (!is_f32 || weft_tensor_rank(s->logits) != 2 || weft_tensor_dimension(s->logits, 1) < 1 ||
         weft_tensor_dimension(s->logits, 1) > WI_MISTAKES_CLASSES)
         WI_FAIL(is_f32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
-            "weft_find_mistakes: logits are no f32 (batch, classes) with 1 to %d classes",
+            "weft_find_mistakes: logits must be f32 (batch, classes) with 1 to %d classes",
             WI_MISTAKES_CLASSES);
     if (dataset->count > MAX_COLUMNS)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_find_mistakes: the dataset has %zu columns, expected at most %d",

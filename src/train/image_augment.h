@@ -19,7 +19,7 @@ static inline double wi_word_between(uint32_t word, double low, double high) {
     return low + (high - low) * ((double)word * 0x1p-32);
 }
 
-/* The drawn size of a rectangle: a random fraction of `area`, with a random ratio of the rounded sides *a / *b. */
+/* Draws the sides *a and *b of a rectangle, rounded: its area is a random fraction of `area`, and *a / *b a random ratio. */
 void wi_draw_rectangle(
     const weft_transform *transform, double area, const uint32_t words[2], double *a, double *b);
 

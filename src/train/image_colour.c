@@ -53,7 +53,7 @@ void wi_planes_grey(wi_planes *p) {
     wi_planes_saturate(p, 0);
 }
 
-/* The hue of a pixel in units of 2^-16 of a sixth turn, -1 to 5 sixths: 0 is red, 2 green and 4 blue. inverse: 2^24
+/* The hue of a pixel in units of 2^-16 of a sixth of a turn, -1 to 5 sixths: 0 is red, 2 green and 4 blue. inverse: 2^24
  * divided by the difference between the largest and the smallest channel. */
 static int32_t hue_of(int32_t red, int32_t green, int32_t blue, int32_t most, uint32_t inverse) {
     const int32_t sixth = most == red ? 0 : most == green ? 2 : 4;
@@ -61,7 +61,7 @@ static int32_t hue_of(int32_t red, int32_t green, int32_t blue, int32_t most, ui
     return sixth * WI_UNIT + difference * (int32_t)inverse / 256;
 }
 
-/* HSV: within a sixth turn one channel is the largest, one the smallest, and the third rises or falls between both. */
+/* HSV: within a sixth of a turn one channel is the largest, one the smallest, and the third rises or falls between both. */
 void wi_planes_turn_hue(wi_planes *p, int64_t turn) {
     enum { MOST, LEAST, FALLING, RISING };
     static const unsigned char sixths[6][3] = {{MOST, RISING, LEAST}, {FALLING, MOST, LEAST},

@@ -184,7 +184,7 @@ static void *check_files(void *argument) {
     return NULL;
 }
 
-/* Threads that cannot be started are no error: the calling thread checks files, too. */
+/* Threads that cannot be started are not an error: the calling thread checks files, too. */
 static void run_checkers(check *c) {
     wi_thread threads[MAX_CHECKERS - 1] = {{0}};
     for (size_t i = 0; i + 1 < wi_processor_count() && i < MAX_CHECKERS - 1; i++)
@@ -231,8 +231,7 @@ static weft_status drop_unreadable(listing *l, const wi_image_pipeline *pipeline
 static weft_status check_classes(const listing *l, const char *folder) {
     const wi_image_store *const store = l->store;
     if (store->count == 0)
-        WI_FAIL(
-            WEFT_ERROR_FILE, "'%s': none of the images can be read; %zu were left out", folder, l->skipped);
+        WI_FAIL(WEFT_ERROR_FILE, "'%s': none of the images (%zu) can be read", folder, l->skipped);
     for (size_t c = 0; c < l->class_count && !l->fixed; c++) {
         size_t i = 0;
         while (i < store->count && store->files[i].label != (int32_t)c) i++;

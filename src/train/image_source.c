@@ -87,7 +87,7 @@ static weft_status read_record(
     return *record ? wi_records_read(records, index, 1, *record) : WEFT_ERROR_MEMORY;
 }
 
-/* *pixels: of an image that is no file. The source writes the columns that are in its record. */
+/* *pixels: of an image that is not a file. The source writes the columns that are in its record. */
 static weft_status find_pixels(const wi_image_store *store, size_t index, wi_workspace *workspace,
     void *const *targets, const unsigned char **pixels) {
     unsigned char *record = NULL;

@@ -30,7 +30,7 @@ typedef struct wi_image_store {
     size_t capacity; /* of files */
 } wi_image_store;
 
-size_t wi_image_store_pixels(const wi_image_store *store); /* bytes of an image that is no file */
+size_t wi_image_store_pixels(const wi_image_store *store); /* bytes of an image that is not a file */
 
 weft_status wi_image_store_create(wi_image_store **store, const weft_allocator *allocator);
 void wi_image_store_release(wi_image_store *store); /* NULL is allowed */

@@ -254,7 +254,7 @@ static weft_status read_options(
         {"prefetch", (double)options->prefetch}, {"threads", (double)options->threads}));
     if (options->drop_last && options->batch > dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "loader: batch is %zu with drop_last, but the dataset has only %zu examples", options->batch,
+            "loader: batch is %zu with drop_last, but the size of the dataset is %zu", options->batch,
             dataset->examples);
     if (options->threads > MAX_THREADS)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: threads is %zu, expected at most %d", options->threads,

@@ -11,7 +11,7 @@ enum { WI_MISTAKES_WORST = WEFT_MAX_MISTAKES, WI_MISTAKES_CLASSES = 1024 };
 
 /* How the pixels of an image are stored in its column. */
 typedef struct wi_mistake_images {
-    size_t column; /* SIZE_MAX: the examples are no images */
+    size_t column; /* SIZE_MAX: the examples are not images */
     weft_dtype dtype;
     size_t example, row, pixel, channel; /* strides in elements */
     int64_t height, width, channels;
@@ -38,7 +38,7 @@ weft_status wi_mistakes_create(
 void wi_mistakes_free(wi_mistakes *mistakes); /* NULL is allowed */
 /* Begins a pass over the dataset, to which the feed is bound. WEFT_ERROR_MEMORY. */
 weft_status wi_mistakes_begin(wi_mistakes *mistakes, const wi_feed *feed, const weft_dataset *dataset);
-/* Adds the examples of a batch, each with one row of logits as outputs. A label that is no class does not count. */
+/* Adds the examples of a batch, each with one row of logits as outputs. A label that is not a class does not count. */
 void wi_mistakes_add(wi_mistakes *mistakes, const wi_metric_rows *rows, const void *const *columns);
 
 #endif

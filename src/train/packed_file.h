@@ -26,7 +26,7 @@ typedef struct wi_packed {
     bool channels_last; /* the layout of images in column 0 */
 } wi_packed;
 
-/* cut: a file that ends too early is no error; its whole records are read. After an error the file is closed. Errors:
+/* cut: a file that ends too early is not an error; its whole records are read. After an error the file is closed. Errors:
  * WEFT_ERROR_FILE, WEFT_ERROR_FORMAT (the line of a file that is truncated names the first record that is missing). */
 weft_status wi_packed_open(wi_packed *packed, const wi_file_rules *rules, const char *path, bool cut);
 void wi_packed_close(wi_packed *packed);

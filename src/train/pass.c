@@ -192,7 +192,7 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
         pass->drop_last ? dataset->examples - dataset->examples % pass->batch : dataset->examples;
     if (pass->drop_last && examples == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "the dataset has only %zu examples, fewer than one batch of %zu, and drop_last skips smaller "
+            "the size of the dataset is %zu, less than one batch of %zu, and drop_last skips smaller "
             "batches",
             dataset->examples, pass->batch);
     const size_t shards = pass->shards ? pass->shards->count : 1;

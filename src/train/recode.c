@@ -39,7 +39,7 @@ static weft_status fail_unknown(
         column->name, example, column->encoding->texts[number], known->count, names);
 }
 
-/* to: the column with its numbers mapped. A number that is no category, such as an ignored label, does not change. */
+/* to: the column with its numbers mapped. A number that is not a category, such as an ignored label, does not change. */
 static weft_status map_numbers(
     int32_t *to, const weft_dataset *dataset, size_t index, const weft_encoding *known, const int32_t *map) {
     const weft_column *const column = &dataset->columns[index];

@@ -134,7 +134,7 @@ static weft_status find_sound(const weft_context *context, const wi_records *rec
     wi_release(context->allocator, block);
     if (status == WEFT_OK && list->count == 0)
         status = wi_fail(
-            WEFT_ERROR_FORMAT, "'%s': all %zu records are damaged", records->file.path, records->count);
+            WEFT_ERROR_FORMAT, "'%s': every record (%zu) is damaged", records->file.path, records->count);
     return status;
 }
 
@@ -145,7 +145,7 @@ static weft_status open_packed(weft_dataset **dataset, weft_context *context, wi
     const size_t written = packed->records.count;
     list->missing = packed->missing;
     if (list->missing)
-        wi_log_line(&context->log, WEFT_LOG_WARNING, "'%s' is cut: the last %zu of %zu records are left out",
+        wi_log_line(&context->log, WEFT_LOG_WARNING, "'%s' is cut: it lacks %zu of its %zu records",
             packed->records.file.path, list->missing, written + list->missing);
     if (options->skip_damaged) WI_TRY(find_sound(context, &packed->records, list));
     const size_t examples = options->skip_damaged ? list->count : written;

@@ -112,10 +112,11 @@ static weft_status make_parts(weft_dataset **training, weft_dataset **validation
     const size_t train = window_count(s, 0, s->split), rest = window_count(s, first, s->count);
     if (train == 0)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': %zu rows for training are too few for a window of %zu rows and a horizon of %zu", path,
+            "'%s': the number of rows for training is %zu, too small for window %zu and horizon %zu", path,
             s->split, s->window, s->horizon);
     if (s->split < s->count && rest == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu rows for validation are too few for a horizon of %zu", path,
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': the number of rows for validation is %zu, too small for horizon %zu", path,
             s->count - s->split, s->horizon);
     WI_TRY(make_windows(training, context, s, 0, train));
     if (!validation || s->split == s->count) return WEFT_OK;

@@ -19,8 +19,8 @@ weft_status wi_shards_check(const wi_shard_options *options, size_t batch) {
             options->count, ranks);
     if (options->count > ranks * WI_MAX_OWN_SHARDS)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: gradient_shards is %zu, expected at most %d for each of the %zu processes",
-            options->count, WI_MAX_OWN_SHARDS, ranks);
+            "weft_trainer_create: gradient_shards is %zu, expected at most %zu, which is %d for each process",
+            options->count, ranks * WI_MAX_OWN_SHARDS, WI_MAX_OWN_SHARDS);
     if (batch % options->count)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_create: a batch of %zu examples cannot be divided into %zu gradient shards of "

@@ -51,8 +51,8 @@ static weft_status divide(layout *l, const char *name, size_t count, const weft_
     l->steps = options->steps ? options->steps : 32;
     l->sequences = count ? (count - 1) / l->steps / l->streams : 0;
     if (l->sequences > 0) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "%s: %zu tokens are too few for %zu streams of %zu steps, which need %zu",
-        name, count, l->streams, l->steps, l->streams * l->steps + 1);
+    WI_FAIL(WEFT_ERROR_FORMAT, "%s: the number of tokens is %zu, but %zu streams x %zu steps need %zu", name,
+        count, l->streams, l->steps, l->streams * l->steps + 1);
 }
 
 /* source NULL: the columns are in memory. */

@@ -16,8 +16,9 @@ static weft_status check_assignments(
     const weft_tensor *loss, const char *what, weft_tensor *const *assignments, size_t count, size_t most) {
     if (count > most || (count && !assignments))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: there are %zu %ss, expected at most %zu, and the array must not be NULL",
-            count, what, most);
+            "weft_trainer_create: the option %s_count is %zu, expected at most %zu, and the array must not "
+            "be NULL",
+            what, count, most);
     for (size_t i = 0; i < count; i++) {
         const weft_tensor *const assignment = assignments[i];
         if (!assignment) return wi_fail_null("weft_trainer_create", *what == 'u' ? "an update" : "a carry");

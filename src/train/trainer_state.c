@@ -268,7 +268,7 @@ static weft_status check_options(
     const weft_trainer *trainer, const wi_checkpoint_file *file, const numbers *n) {
     if (n->batch != trainer->options.batch || n->shuffle != trainer->training.shuffle)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s' comes from a training with batches of %zu examples, %s; this trainer has batches of %zu, "
+            "'%s' comes from a training with the batch size %zu, %s; this trainer has the batch size %zu, "
             "%s",
             file->path, n->batch, n->shuffle ? "shuffled" : "in order", trainer->options.batch,
             trainer->training.shuffle ? "shuffled" : "in order");
@@ -278,8 +278,8 @@ static weft_status check_options(
             n->drop_last ? "" : "out", trainer->options.drop_last ? "" : "out");
     if (n->gradient_shards != trainer->divided_by.count)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s' comes from a training with %" PRIu64
-            " gradient shards; this trainer has %zu: set gradient_shards",
+            "'%s' comes from a training with gradient_shards = %" PRIu64
+            "; this trainer has gradient_shards = %zu: set the same number",
             file->path, n->gradient_shards, trainer->divided_by.count);
     if (n->seed != trainer->options.seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,

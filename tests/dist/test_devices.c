@@ -253,7 +253,7 @@ static void parts_of_a_device_have_its_bits(void **state) {
     weft_context *none = NULL;
     assert_fails(
         weft_context_create(&none, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .devices = list}),
-        WEFT_ERROR_ARGUMENT, "sub-devices are asked for: ask for at most");
+        WEFT_ERROR_ARGUMENT, "sub-devices: ask for at most");
 }
 
 /* ---- devices of different speed ---- */

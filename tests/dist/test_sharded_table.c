@@ -98,7 +98,7 @@ static void test_bad_input(void **state) {
     assert_refused(argument, "rows is 0 and width is 3", 0, 3, *OPTIONS(0));
     assert_refused(argument, "rows is 2147483648", INT64_C(1) << 31, 3, *OPTIONS(0));
     assert_refused(argument, "must be constant, uniform or normal", 4, 3, *OPTIONS(.initialiser = &he));
-    assert_refused(argument, "the initialiser has the numbers 2 and 1, which are no distribution", 4, 3,
+    assert_refused(argument, "the numbers 2 and 1 of the initialiser do not define a distribution", 4, 3,
         *OPTIONS(.initialiser = &backwards));
     assert_weft_fails(argument, weft_sharded_table_create(NULL, test_context(), 4, 3, NULL),
         "table and context must not be NULL");

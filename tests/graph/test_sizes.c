@@ -220,7 +220,7 @@ static void what_plans_refuse(void **state) {
         const char *line;
     } cases[] = {{{{NULL, 0}}, 0, WEFT_ERROR_ARGUMENT,
                      "depends on the size 'rows', so set sizes in weft_plan_options to {\"rows\", ...}"},
-        {{{"lines", 3}}, 1, WEFT_ERROR_ARGUMENT, "sizes[0] is 'lines', which is no size of weft_symbol"},
+        {{{"lines", 3}}, 1, WEFT_ERROR_ARGUMENT, "sizes[0] is 'lines', which is not a size of weft_symbol"},
         {{{"batch", 3}}, 1, WEFT_ERROR_ARGUMENT, "sizes[0] is 'batch', which is the option batch"},
         {{{"rows", 0}}, 1, WEFT_ERROR_ARGUMENT, "the size 'rows' is 0, expected 1 to 2^31 - 1"},
         {{{"rows", 5}, {"rows", 6}}, 2, WEFT_ERROR_ARGUMENT, "the size 'rows' is set to 5 and to 6"},

@@ -120,7 +120,7 @@ static void signed_nonsense_is_refused(void **state) {
         {"\"graph.draws\":\"0\"", "\"graph.draws\":\"-\"", "lacks the entry 'graph.draws', a whole number"},
         {"\"graph.draws\":\"0\"", "\"graph.draws\": 0 ", "a value of \"__metadata__\" is not a string"},
         {"\"graph.clock.0\"", "\"graph.scalars\"", "a key is in \"__metadata__\" twice"},
-        {"\"graph.clocks\":\"1\"", "\"graph.clocks\":\"9\"", "9 optimizers and"},
+        {"\"graph.clocks\":\"1\"", "\"graph.clocks\":\"9\"", "optimizers and scalars are 9 and"},
         {"\"graph.scalar.0\":\"0.", "\"graph.scalar.0\":\"x.", "lacks the entry 'graph.scalar.0', a number"},
         {"\"weft.optimizer.m.a\"", "\"weft.optimizer.m.b\"", "the name is in the header twice"},
         {"\"weft.optimizer.m.a\"", "\"__metadata__\"      ", "is in the header twice"},

@@ -50,7 +50,7 @@ static void adapters_are_saved_alone(void **state) {
         "the option only names 'other.*', but the graph has no such parameter or state");
     options.only = options.skip = adapters;
     assert_fails(weft_weights_save_with(trained, path, &options), WEFT_ERROR_ARGUMENT,
-        "only and skip exclude all 4 parameters and states of the graph");
+        "only and skip exclude every parameter and state (4) of the graph");
     options =
         (weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .prefix = "head.", .new_prefix = "body."};
     assert_fails(

@@ -374,8 +374,8 @@ static void bad_calls_are_refused(void **state) {
     assert_status(weft_average_swap(NULL), WEFT_ERROR_ARGUMENT);
     assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "the optimizer computes no average");
     assert_ok(weft_freeze(net.graph, "*", true));
-    assert_fails(
-        weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "all 2 parameters are frozen");
+    assert_fails(weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE,
+        "every parameter (2) is frozen");
     weft_graph_release(net.graph);
 
     weft_graph *empty = NULL;

@@ -127,10 +127,11 @@ static void checkpoints_and_snapshots_keep_the_count(void **state) {
     assert_ok(weft_plan_run(second.plans[0]));
     assert_true(value_of(&first, "a") == value_of(&second, "a"));
     const network plain = make_network(weft_sgd(0.5f), WEFT_PRECISION_F32);
-    assert_fails(
-        weft_checkpoint_load(plain.graph, path, NULL, 0), WEFT_ERROR_FORMAT, "1 optimizers with a schedule");
+    assert_fails(weft_checkpoint_load(plain.graph, path, NULL, 0), WEFT_ERROR_FORMAT,
+        "optimizers with a schedule is 1, but the graph's is 0");
     assert_ok(weft_checkpoint_save(plain.graph, path, NULL, 0));
-    assert_fails(weft_checkpoint_load(second.graph, path, NULL, 0), WEFT_ERROR_FORMAT, "the graph has 1");
+    assert_fails(
+        weft_checkpoint_load(second.graph, path, NULL, 0), WEFT_ERROR_FORMAT, "but the graph's is 1");
     end(&plain);
     weft_snapshot_release(snapshot);
     end(&first);

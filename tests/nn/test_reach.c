@@ -167,7 +167,7 @@ static void nothing_to_train_is_an_error(void **state) {
     assert_weft_ok(weft_gradients(n.loss, parameters, 2, gradients));
     weft_optimizer_state *const optimizer = weft_optimizer_create(n.graph, &rule);
     assert_null(weft_optimizer_step(optimizer, parameters, gradients, 2));
-    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_status(n.graph), "each of the 2 parameters is frozen");
+    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_status(n.graph), "every parameter (2) is frozen");
     weft_graph_release(n.graph);
 }
 

@@ -91,7 +91,7 @@ static void test_reductions(void **state) {
 
 static const refusal refused[] = {{"Flatten", "axis=5", {{I, "2 3", SIX}}, "there is no such axis"},
     {"Transpose", "perm=[0,0]", {{I, "2 3", SIX}}, "named twice"},
-    {"Transpose", "perm=[0]", {{I, "2 3", SIX}}, "perm is no permutation"},
+    {"Transpose", "perm=[0]", {{I, "2 3", SIX}}, "perm is not a permutation"},
     {"Tile", "", {{I, "2 3", SIX}, {I, "1", {2}}}, "a number of repetitions for each axis"},
     {"Split", "", {{I, "2 3", SIX}, {I, "2", {1, 1}}}, "it needs a size for each output"},
     {"Slice", "", {{I, "6", SIX}, {I, "1", {0}}, {I, "1", {2}}, {I, "1", {3}}}, "there is no axis 3"},

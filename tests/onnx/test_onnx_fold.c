@@ -159,17 +159,17 @@ static const struct {
     const char *op, *inputs, *dims[3];
     int64_t numbers[3][4];
     const char *error;
-} bad[] = {{"Gather", "a b", {"3", "1"}, {{1, 2, 3}, {3}}, "index 3 is outside of an axis of 3"},
+} bad[] = {{"Gather", "a b", {"3", "1"}, {{1, 2, 3}, {3}}, "index 3 is outside an axis of size 3"},
     {"Gather", "a b", {"3", "1"}, {{1, 2, 3}, {-4}}, "index -4 is outside"},
     {"GatherElements", "a b", {"3", "2"}, {{1, 2, 3}, {0, 7}}, "index 7 is outside"},
     {"GatherND", "a b", {"2 2", "1 3"}, {{1, 2, 3, 4}, {0, 0, 0}}, "indices have a shape"},
     {"ScatterND", "a b c", {"3", "1 1", "2"}, {{1, 2, 3}, {0}, {1, 2}}, "updates have a shape"},
-    {"Reshape", "a b", {"3", "1"}, {{1, 2, 3}, {-5}}, "no size"},
-    {"Reshape", "a b", {"3", "2"}, {{1, 2, 3}, {-1, -1}}, "no size"},
-    {"Reshape", "a b", {"3", "2"}, {{1, 2, 3}, {2, INT64_MAX}}, "no size"},
+    {"Reshape", "a b", {"3", "1"}, {{1, 2, 3}, {-5}}, "not a size"},
+    {"Reshape", "a b", {"3", "2"}, {{1, 2, 3}, {-1, -1}}, "not a size"},
+    {"Reshape", "a b", {"3", "2"}, {{1, 2, 3}, {2, INT64_MAX}}, "not a size"},
     {"Reshape", "a b", {"3", "1"}, {{1, 2, 3}, {4}}, "another number of elements"},
     {"Slice", "a b c", {"3", "1", "2"}, {{1, 2, 3}, {0}, {1, 2}}, "do not match its starts"},
-    {"Squeeze", "a b", {"3", "1"}, {{1, 2, 3}, {0}}, "has not the size 1"},
+    {"Squeeze", "a b", {"3", "1"}, {{1, 2, 3}, {0}}, "does not have the size 1"},
     {"Squeeze", "a b", {"1", "1"}, {{1}, {INT64_MIN}}, "there is no axis"},
     {"Unsqueeze", "a b", {"3", "2"}, {{1, 2, 3}, {0, 0}}, "named twice"},
     {"Expand", "a b", {"3", "1"}, {{1, 2, 3}, {4}}, "does not broadcast"},

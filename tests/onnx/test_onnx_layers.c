@@ -149,20 +149,20 @@ static void test_computed_statistics(void **state) {
 
 /* The first operand is an input. */
 static const refusal refused[] = {
-    {"Gather", "axis=1", {{F, "2 3", {0}}, {I, "1", {3}}}, "the index 3 is outside of an axis of 3"},
+    {"Gather", "axis=1", {{F, "2 3", {0}}, {I, "1", {3}}}, "the index 3 is outside an axis of size 3"},
     {"Compress", "axis=1", {{F, "2 3", {0}}, {B, "4", {0, 0, 0, 1}}},
         "its condition selects no element, or one beyond"},
     {"OneHot", "", {{I, "2", {0}}, {I, "", {0}}, {F, "2", {0, 1}}}, "its depth or its axis is out of range"},
     {"ReverseSequence", "time_axis=2", {{F, "2 3", {0}}, {I, "3", {1, 1, 1}}}, "its axes must be 0 and 1"},
-    {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, "do not fit"},
+    {"GatherND", "batch_dims=2", {{F, "2 3", {0}}, {I, "1 1", {0}}}, "do not match"},
     {"TensorScatter", "axis=0", {{F, "1 4 2", {0}}, {F, "1 2 2", {0}}},
-        "its update or its axis does not fit"},
+        "its update or its axis does not match"},
     {"TensorScatter", "mode=odd", {{F, "1 4 2", {0}}, {F, "1 2 2", {0}}}, "mode"},
     {"ScatterND", "", {{F, "3", {0}}, {I, "1 1", {0}}, {F, "2", {0}}}, "expected an index of one axis"},
     {"ScatterElements", "", {{F, "3", {0}}, {I, "1", {0}}, {F, "1 1", {0}}},
         "its indices and updates must have rank 1"},
     {"Gather", "axis=4", {{F, "2 3", {0}}, {I, "1", {0}}}, "there is no axis 4"},
-    {"ReduceSum", "", {{F, "2", {0}}, {I, "9", ONES}}, "there are 9 axes"},
+    {"ReduceSum", "", {{F, "2", {0}}, {I, "9", ONES}}, "the number of axes is 9, expected at most 8"},
     {"TopK", "", {{F, "2", {0}}, {I, "1", {0}}}, "it needs a constant number k of 1 or more"},
     {"CumSum", "", {{F, "2", {0}}, {I, "", {5}}}, "axis 5 is not an axis"},
     {"RNN", "hidden_size=1 activations=[Odd]", {CELL}, "its activation 0 is not known"},
@@ -176,7 +176,7 @@ static const refusal refused[] = {
     {"Reshape", "", {{F, "2 3", {0}}, {I, "2", {4, -1}}},
         "no size of axis 1 makes (4, ?) have the number of elements of (2, 3)"},
     {"Unsqueeze", "", {{F, "2 3", {0}}, {I, "1", {5}}}, "there is no axis 5"},
-    {"Transpose", "perm=[0]", {{F, "2 3", {0}}}, "perm has 1 axes of 2"},
+    {"Transpose", "perm=[0]", {{F, "2 3", {0}}}, "the number of axes in perm is 1, expected 2"},
     {"Expand", "", {{F, "2 3", {0}}, {I, "9", ONES}}, "the shape has 9 dimensions"},
     {"Split", "axis=1", {{F, "2 3", {0}}, {I, "1", {2}}}, "the sizes of its parts do not add up to axis 1"},
     {"Slice", "", {{F, "2 3", {0}}, {I, "1", {0}}, {I, "1", {1}}, {I, "1", {7}}},
@@ -207,12 +207,13 @@ static const refusal refused[] = {
         "output_padding is out of range"},
     {"MatMulInteger", "", {{F, "2 2", {0}}, {F, "2 2", {0}}}, "it needs factors of 8 bits"},
     {"MatMulInteger", "", {{U8, "2", {0}}, {U8, "2 2", {0}}}, "it needs matrices"},
-    {"DequantizeLinear", "axis=5", {{S8, "2 4", {0}}, {F, "2", {1, 1}}}, "input 1 does not fit to axis 5"},
+    {"DequantizeLinear", "axis=5", {{S8, "2 4", {0}}, {F, "2", {1, 1}}}, "input 1 does not match axis 5"},
     {"QuantizeLinear", "", {{F, "2", {0}}, {F, "", {1}}, {I32, "", {0}}},
         "it does not quantise to this type"},
     {"QuantizeLinear", "precision=10", {{F, "2", {0}}, {F, "", {1}}}, "only precision float is supported"},
     {"AveragePool", "kernel_shape=[1] pads=[2,0]", {{F, "1 1 3", {0}}}, "a window lies in the padding"},
-    {"MeanVarianceNormalization", "axes=[0,1,2,3,4,5,6,7,8]", {{F, "2", {0}}}, "there are 9 axes"},
+    {"MeanVarianceNormalization", "axes=[0,1,2,3,4,5,6,7,8]", {{F, "2", {0}}},
+        "the number of axes is 9, expected at most 8"},
     {"CumSum", "", {{F, "2", {0}}, {I, "", {99}}}, "there is no axis 99"},
     {"SoftmaxCrossEntropyLoss", "ignore_index=4294967296", {{F, "2 3", {0}}, {I, "2", {0, 1}}},
         "its ignore_index does not fit into i32"},
@@ -240,7 +241,7 @@ static const refusal all_refused[] = {{"MatMulInteger", "", {{U8, "2 40000", {0}
     {"ScatterND", "reduction=mul", {{F, "5000", {0}}, {I, "5000 1", {0}}, {F, "5000", {0}}},
         "its reduction mul is too large"},
     {"ScatterND", "", {{F, "3", {0}}, {I, "2 1", {0}}, {F, "2 1", {0}}},
-        "its updates do not fit to its indices"}};
+        "its updates do not match its indices"}};
 
 static void test_refusals(void **state) {
     (void)state;
@@ -251,8 +252,8 @@ static void test_refusals(void **state) {
 /* Of nodes without inputs. */
 static const refusal sources[] = {
     {"Constant", "value_string=text", {{0}}, "a constant of 'value_string' is not supported"},
-    {"ConstantOfShape", "", {{I, "1", {-1}}}, "a size of its result is no dimension"},
-    {"ConstantOfShape", "value=1", {{I, "1", {2}}}, "its value is no single number"},
+    {"ConstantOfShape", "", {{I, "1", {-1}}}, "a size of its result is negative or not a whole number"},
+    {"ConstantOfShape", "value=1", {{I, "1", {2}}}, "its value is not a single number"},
     {"HannWindow", "", {{I, "", {0}}}, "the window has 0 elements"}};
 
 static void test_sources(void **state) {

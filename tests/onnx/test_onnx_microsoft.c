@@ -286,7 +286,7 @@ static void test_refusals(void **state) {
             "is_packed_batching and scale"},
         {{"QLinearAveragePool", "U 2 3 5 7,s,u,s,u", "kernel_shape=2,3 channels_last=1", "y"},
             "channels_last is not supported"},
-        {{"QLinearConcat", "s,u,U 2 3 5,s", "axis=1", "y"}, "it has 4 inputs"}};
+        {{"QLinearConcat", "s,u,U 2 3 5,s", "axis=1", "y"}, "the number of its inputs is 4"}};
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         write_examples(&refused[i].node, 1);

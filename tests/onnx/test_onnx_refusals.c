@@ -94,7 +94,7 @@ static void test_beside(void **state) {
     write_beside("inside.data", "12", "8");
     assert_weft_fails(WEFT_ERROR_FORMAT, try_folder(folder, false), "beyond the 16 bytes");
     write_beside("inside.data", "-8", "8");
-    assert_weft_fails(WEFT_ERROR_FORMAT, try_folder(folder, false), "no number");
+    assert_weft_fails(WEFT_ERROR_FORMAT, try_folder(folder, false), "not a number");
     write_beside("nothing.data", "0", "8");
     assert_weft_fails(WEFT_ERROR_FILE, try_folder(folder, false), "nothing.data");
     write_beside("../outside.data", "0", "8");

@@ -347,7 +347,7 @@ static void ops_that_take_none_say_so(void **state) {
                           "that plans choose"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
         {tails, "a capacity is 0.5, expected 1 because plans choose the number of rows of (length*batch, 4)"},
-        {divided, "has a size that is too large, or that is no sum, product or quotient of sizes"}};
+        {divided, "has a size that is too large, or that is not a sum, product or quotient of sizes"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_graph *const graph = test_graph();

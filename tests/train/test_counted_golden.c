@@ -106,7 +106,7 @@ static void the_last_batch_is_dropped(void **state) {
     counted_loss(&n);
     weft_trainer *const trainer = counted_trainer(&n, options);
     assert_fails(weft_trainer_run(trainer, dataset), WEFT_ERROR_ARGUMENT,
-        "the dataset has only 2 examples, fewer than one batch of 3");
+        "the size of the dataset is 2, less than one batch of 3");
     weft_trainer_release(trainer);
     weft_graph_release(n.graph);
     weft_dataset_release(dataset);

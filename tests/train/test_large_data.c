@@ -223,7 +223,7 @@ static void csv_errors(void **state) {
     } rows[] = {{"x\n1\n2\nNA\n", "line 4 (row 3 of the data), column 'x': 'NA' is a missing value"},
         {"x\n1\n16777217\n", "line 3 (row 2 of the data), column 'x': '16777217' is a whole number"},
         {"x\n1\n1e99\n", "line 3 (row 2 of the data), column 'x': '1e99' is out of the range"},
-        {"x,y\n1,2\n3\n", "line 3 has 1 cells, expected 2"}};
+        {"x,y\n1,2\n3\n", "line 3: the number of cells is 1, expected 2"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int k = 0; k < 2; k++) {
             weft_dataset *made = NULL;

@@ -245,7 +245,8 @@ static void misuse_is_refused(void **state) {
     const void *columns[2];
     weft_dataset *const dataset = make_dataset(5);
     weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = 6, .drop_last = true};
-    assert_fails(weft_loader_create(&loader, dataset, &options), WEFT_ERROR_ARGUMENT, "only 5 examples");
+    assert_fails(
+        weft_loader_create(&loader, dataset, &options), WEFT_ERROR_ARGUMENT, "the size of the dataset is 5");
     options.struct_size--;
     assert_fails(weft_loader_create(&loader, dataset, &options), WEFT_ERROR_ARGUMENT, "_INIT");
     assert_status(weft_loader_create(&loader, NULL, NULL), WEFT_ERROR_ARGUMENT);

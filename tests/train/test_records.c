@@ -243,7 +243,7 @@ static void cut_files_are_refused(void **state) {
         assert_ok(load_all(loaded));
         weft_dataset_release(loaded);
     }
-    assert_non_null(strstr(log.text, "cut.records' is cut: the last 1 of 100 records are left out"));
+    assert_non_null(strstr(log.text, "cut.records' is cut: it lacks 1 of its 100 records"));
     weft_context_release(context);
     weft_dataset_release(table);
 }
@@ -329,7 +329,7 @@ static void headers_that_say_too_much_are_refused(void **state) {
     const char *const path = write_header("{\"version\":1,\"records\":2,\"columns\":" X "}", 24);
     for (long record = 0; record < 2; record++) flip_byte(path, size_of(path) - 1 - 12 * record);
     assert_fails(weft_dataset_open_records(&loaded, test_context(), path, &skip), WEFT_ERROR_FORMAT,
-        "all 2 records are damaged");
+        "every record (2) is damaged");
     assert_null(loaded);
 #undef X
 }

@@ -89,10 +89,9 @@ static void test_bad_series(void **state) {
     assert_refused(format, "t,x\n1,2\n2,up\n3,4\n", two, "line 3 (row 2 of the data), column 'x'",
         "'up' is not a number");
     assert_refused(format, "x\n1\n2\ninf\n4\n", two, "row 3 of the data", "has a number that is not finite");
-    assert_refused(
-        format, "x\n1\n2\n", two, "2 rows for training are too few for a window of 2", "a horizon of 1");
+    assert_refused(format, "x\n1\n2\n", two, "rows for training is 2, too small for window 2", "horizon 1");
     assert_refused(format, "x\n1\n2\n3\n4\n5\n6\n", OPTIONS(.window = 1, .horizon = 2, .validation = 0.2),
-        "1 rows for validation are too few for a horizon of 2", "");
+        "rows for validation is 1, too small for horizon 2", "");
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.fields = (const char *const[]){"y", NULL}), "'y'",
         "not in the header");
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.validation = 1), "validation is 1", "below 1");

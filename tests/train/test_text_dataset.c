@@ -84,7 +84,7 @@ static void test_bad_texts(void **state) {
     assert_weft_ok(weft_vocabulary_from_text(&v, context, "abc", 3, NULL));
     assert_weft_fails(WEFT_ERROR_FORMAT,
         weft_dataset_open_text(&dataset, context, write_text("short.txt", "abcabcab"), v, TEXT_OPTIONS(2, 4)),
-        "short.txt'", "8 tokens are too few for 2 streams of 4 steps, which need 9");
+        "short.txt'", "the number of tokens is 8, but 2 streams x 4 steps need 9");
     assert_weft_fails(WEFT_ERROR_FORMAT,
         weft_dataset_open_text(&dataset, context, write_text("x.txt", "abc\nx"), v, NULL),
         "line 1, byte 3 of the text", "is not in the vocabulary");
@@ -234,13 +234,14 @@ static void test_bad_carries(void **state) {
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_trainer_create(&trainer, loss, &options),
         "carry 0, 'mul', is not a weft_assign in the graph of the loss");
     options.carries = NULL;
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_trainer_create(&trainer, loss, &options), "1 carrys");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_trainer_create(&trainer, loss, &options), "the option carry_count is 1");
     options.carries = &n.keep;
     options.batch = 3;
     weft_dataset *const text = counting(40, 3, STEPS);
     assert_weft_ok(weft_trainer_create(&trainer, loss, &options));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_trainer_run(trainer, text),
-        "the batch has 3 examples, but the network's inputs are fixed to 2");
+        "the batch size is 3, but the network's inputs are fixed to 2");
     weft_trainer_release(trainer);
     weft_dataset_release(text);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a parameter is not a state");

@@ -244,7 +244,7 @@ static void foreign_folders_and_files_are_refused(void **state) {
     end(&other);
     other = begin_in(test_context(), (weft_trainer_options){.epochs = 1, .seed = 1, .batch = 9}, NULL);
     assert_fails(weft_trainer_resume(other.trainer, s.folder, NULL), WEFT_ERROR_ARGUMENT,
-        "batches of 8 examples, shuffled; this trainer has batches of 9, shuffled");
+        "batch size 8, shuffled; this trainer has the batch size 9, shuffled");
     end(&other);
     other = begin_in(test_context(), (weft_trainer_options){.epochs = 1, .seed = 1, .drop_last = true}, NULL);
     assert_fails(weft_trainer_resume(other.trainer, s.folder, NULL), WEFT_ERROR_ARGUMENT,
@@ -253,7 +253,7 @@ static void foreign_folders_and_files_are_refused(void **state) {
     other =
         begin_in(test_context(), (weft_trainer_options){.epochs = 1, .seed = 1, .gradient_shards = 2}, NULL);
     assert_fails(weft_trainer_resume(other.trainer, s.folder, NULL), WEFT_ERROR_ARGUMENT,
-        "1 gradient shards; this trainer has 2: set gradient_shards");
+        "gradient_shards = 1; this trainer has gradient_shards = 2");
     found = true;
     assert_ok(weft_trainer_resume(other.trainer, other.folder, &found)); /* empty */
     assert_false(found);

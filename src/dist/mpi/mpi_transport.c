@@ -29,8 +29,8 @@ static bool fail(const char *call, int error, char *line) {
     return false;
 }
 
-/* Finalises MPI at the end of the process, because it cannot be initialised again. Not if ranks may have died, because MPI_Finalize would
- * wait for them. */
+/* Finalises MPI at the end of the process, because MPI cannot be initialised again. Does nothing if ranks may have died, because
+ * MPI_Finalize would wait for them. */
 static void finalise(void) {
     int is_finalised = 0;
     MPI_Finalized(&is_finalised);

@@ -60,8 +60,9 @@ bool wi_conv_is_flat(const wi_conv_geometry *geometry);
 /* Do the kernels for few channels per group compute groups of this width (conv_groups_cpu.clh)? They are unrolled for each channel, so
  * wider groups would take seconds to compile. */
 bool wi_conv_has_few_channels(int64_t width);
-/* Defines the macros of these kernels, for windows of `taps` along the last axis. Groups of several channels have only the forms that they
- * need; groups of one channel, whose forms are short, have all, so that one program serves all windows. */
+/* Defines the macros of these kernels, for windows of `taps` along the last axis. A form is the code for one kind of row of taps (stride 1,
+ * stride 2, single taps). For several channels only the forms that this window needs are compiled. For one channel, whose forms compile
+ * quickly, all are, so that one program serves all windows. */
 void wi_conv_few_channels_macros(
     wi_kernel_plan *plan, int64_t width, int64_t taps, int64_t stride, int64_t dilation);
 /* In estimates for kernels of class cpu with tiles of 13 x 32, a multiply-add counts as this many operations (cost.h). */

@@ -36,7 +36,7 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_conv_quads_fit(&cut.image, false) && wi_conv_quads_fit(&cut.slope, false);
 }
 
-/* Factors of 16 bits have half the bytes. */
+/* wi_conv_weight_bytes counts f32 factors. Here the factors have 16 bits, so half of these bytes are read. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;

@@ -23,8 +23,8 @@ static bool has_local_rows(const wi_kernel_site *site, int64_t width) {
            site->device->local_bytes >= (rows + shared) * sizeof(float);
 }
 
-/* Both kernels count the elements of tables and of gradients, so that both have the same index type, and a program needs the file
- * only once. */
+/* Chooses one index type for both kernels, by the larger of the table and the gradient, so that a program includes the file only
+ * once. */
 static void choose_index(
     const wi_kernel_site *site, wi_kernel_plan *plan, const wi_extent *log_probs, int64_t labels) {
     const double steps = (double)log_probs->dims[0].actual, batch = (double)log_probs->dims[1].actual;

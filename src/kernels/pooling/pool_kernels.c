@@ -55,9 +55,9 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
     return w;
 }
 
-/* Appends the last arguments of a gradient. If the result has 16 bits and items walk, an item adds up an image in f32 before it
- * rounds the image. Scratch memory then has one such image for each range of images, and 16 numbers that a vector may access
- * behind its end. */
+/* Appends the last arguments of a gradient. If the result has 16 bits, an item of a device with item_walks adds up an image in
+ * f32 before it rounds the image. Scratch memory then has one such image for each range of images, and 16 numbers that a vector may
+ * access behind its end. */
 static void add_scatter(
     const wi_kernel_site *site, wi_kernel_plan *plan, wi_kernel_launch *launch, const pool_work *work) {
     const wi_extent *const result = &site->result;

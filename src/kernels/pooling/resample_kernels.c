@@ -3,7 +3,7 @@
 #include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
 
-enum { WORTH = 4096 }; /* elements for which one more item is started, if items walk */
+enum { WORTH = 4096 }; /* elements for which one more item is started on devices with item_walks */
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const bool gradient = site->node->op == &wi_op_resample_gradient;

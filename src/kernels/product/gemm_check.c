@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Sizes that are no multiples of a tile, and a k that is longer than the blocks of all kernels. */
+/* Sizes that are not multiples of a tile, and a k that is longer than the blocks of all kernels. */
 enum { ROWS = 37, COLUMNS = 70, DEPTH = 600, MOST_DEPTH = 4096 };
 
 typedef struct wi_matrices {

@@ -160,7 +160,7 @@ static double *input(scan *s, int which, wi_shape shape, double unit) {
     return wi_kernel_op_case_input(s->small, shape, unit);
 }
 
-/* Creates an operand of the forward pass that is no input of the gradient node. */
+/* Creates an operand of the forward pass that is not an input of the gradient node. */
 static double *hidden(const scan *s, int64_t count) {
     double *const numbers = wi_arena_take(s->small->arena, (size_t)count * sizeof *numbers);
     for (int64_t i = 0; numbers && i < count; i++)

@@ -77,7 +77,7 @@ static bool take_product(weft_tensor *y, const weft_tensor *x, const weft_tensor
     if (wi_parts_number(y, &factor)) return *number *= factor, true;
     const bool divides = y->op == &wi_op_div;
     if (depth == 0 || (!divides && y->op != &wi_op_mul)) return false;
-    if (depth < DEPTH && !wi_parts_note(found, y)) return false; /* y is no part of itself */
+    if (depth < DEPTH && !wi_parts_note(found, y)) return false; /* y is not a part of itself */
     if (!take_product(y->inputs[0], x, sum, number, occurs, found, depth - 1)) return false;
     if (!divides) return take_product(y->inputs[1], x, sum, number, occurs, found, depth - 1);
     return wi_parts_number(y->inputs[1], &factor) && (*number /= factor, true);

@@ -63,7 +63,7 @@ bool wi_bag_check(
 
 /* ---- bags ---- */
 
-/* rows: (..., tokens, width). used: which tokens are no padding; NULL: none is padding. bag_of: if bags begin at
+/* rows: (..., tokens, width). used: which tokens are not padding; NULL: none is padding. bag_of: if bags begin at
  * offsets, the number of the bag of each token, otherwise NULL. */
 typedef struct bags {
     weft_tensor *rows, *used, *bag_of, *offsets;

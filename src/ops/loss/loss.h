@@ -6,7 +6,7 @@
 #include <weft/losses.h>
 
 /* ---- checks, which record an error ---- */
-/* Returns the graph of the inputs, and casts them to f32, or f64 if one input is f64; NULL: an input is no float, or an option (NULL:
+/* Returns the graph of the inputs, and casts them to f32, or f64 if one input is f64; NULL: an input is not a float, or an option (NULL:
  * defaults) is wrong. */
 weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options);
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction);

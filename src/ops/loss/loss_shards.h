@@ -16,7 +16,7 @@ typedef struct wi_shard_shares {
 } wi_shard_shares;
 
 /* Creates *part and the scalars. is_fixed: the inputs have a fixed number of examples. The number of examples is then a number like any other
- * in the loss, and the loss counts as a mean over the examples. WEFT_ERROR_UNSUPPORTED: a summand is no sum or mean over the examples. */
+ * in the loss, and the loss counts as a mean over the examples. WEFT_ERROR_UNSUPPORTED: a summand is not a sum or mean over the examples. */
 weft_status wi_loss_of_shard(weft_tensor **part, wi_shard_shares *shares, const wi_loss_terms *terms,
     weft_tensor *loss, bool is_fixed);
 

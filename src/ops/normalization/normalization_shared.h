@@ -26,7 +26,7 @@ bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *ten
 
 /* Creates a node of the shape of x; records in the attributes which inputs are given. */
 weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_norm_attributes attributes);
-/* Returns the graph of the inputs, and casts 16-bit floats to f32. NULL: an input is no float, weight or bias do not have the shape, or
+/* Returns the graph of the inputs, and casts 16-bit floats to f32. NULL: an input is not a float, weight or bias do not have the shape, or
  * epsilon is out of range; the error is recorded. */
 weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon);
 

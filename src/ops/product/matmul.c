@@ -10,7 +10,7 @@ static weft_tensor *fail_shapes(
 
 /* ---- gradients ---- */
 
-/* Do all axes but the last have a single stride in memory? Values that are no views are taken as contiguous; strides cannot be
+/* Do all axes but the last have a single stride in memory? Values that are not views are taken as contiguous; strides cannot be
  * calculated before sizes are known. */
 static bool rows_are_merged(const weft_tensor *x) {
     enum { MOST_VIEWS = 16 };

@@ -205,7 +205,7 @@ static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
     return status == WEFT_OK ? found : NULL;
 }
 
-/* The leaves are the inputs of the scan. The packed result of the scan, another input of y, is no leaf, because it is a
+/* The leaves are the inputs of the scan. The packed result of the scan, another input of y, is not a leaf, because it is a
  * function of the leaves. */
 weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     unrolled u;

@@ -18,7 +18,7 @@ void wi_emit_vectors_begin(wi_emitter *e);
 void wi_emit_vectors_end(wi_emitter *e);
 
 /* The number of partial results that each split stores in scratch memory for each result of the value: 1, or 2 if the result is an index, as
- * for argmax; 0 if the value is no reduction. */
+ * for argmax; 0 if the value is not a reduction. */
 int wi_partial_cells(const wi_value *value);
 /* Bytes of scratch memory for each partial result: the size of the widest dtype in which a reduction of the step accumulates. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);

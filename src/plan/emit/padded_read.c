@@ -114,7 +114,7 @@ static void append_straight(wi_emitter *e, int o, int temp, const char *base, co
         weft_dtype_name(operand->dtype), o, base);
 }
 
-/* Emits the value outside if it is that of all sixteen lanes, which then need no index each. `condition`: as in append_ends. */
+/* Emits a test for sixteen lanes that are all outside: they get the value outside, without an index for each lane. `condition`: as in append_ends. */
 static void append_outside(wi_emitter *e, int o, int temp, const char *condition, const char *outside) {
     const wi_operand *const operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;

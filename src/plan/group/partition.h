@@ -66,7 +66,7 @@ enum { WI_KNOWN_SIZES = 64 };
 typedef struct wi_pick {
     int table, index; /* numbers of values */
     wi_size width;    /* elements of a row */
-    int64_t skipped;  /* an index that is no fault although it is out of range */
+    int64_t skipped;  /* an index that is not a fault although it is out of range */
     int fault;        /* fault slot for an index out of range */
 } wi_pick;
 
@@ -219,11 +219,11 @@ static inline bool wi_is_member_of(const wi_value *value, int step) {
 static inline bool wi_computes_node(const wi_value *value) {
     return value->member.copy_of < 0 && !value->member.expression;
 }
-/* The value whose memory a view reads; for a value that is no view, the value itself. */
+/* The value whose memory a view reads; for a value that is not a view, the value itself. */
 static inline int wi_base_of(const wi_partition *p, int value) {
     return p->values[value].state == WI_VALUE_MEMORY ? p->values[value].memory.base : value;
 }
-/* How the steps that read the value gather rows of a table; NULL: the value is no view of gathered rows. */
+/* How the steps that read the value gather rows of a table; NULL: the value is not a view of gathered rows. */
 static inline const wi_pick *wi_pick_of(const wi_value *value) {
     return value->state == WI_VALUE_MEMORY ? value->memory.pick : NULL;
 }

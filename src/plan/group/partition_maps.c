@@ -60,7 +60,7 @@ static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
 
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
     const weft_tensor *const node = p->values[value].node;
-    /* The value is a copy, which is no input of any node. */
+    /* The value is a copy, which is not an input of any node. */
     if (wi_value_index(p, node) != value) return false;
     for (int m = 0; m < step->member_count; m++) {
         const weft_tensor *member = p->values[step->members[m]].node;

@@ -99,7 +99,7 @@ static weft_status make_spares(wi_plan_memory *memory) {
     return WEFT_OK;
 }
 
-/* A plan works without spare buffers, so a failed allocation is no error. */
+/* A plan works without spare buffers, so a failed allocation is not an error. */
 static void allocate_spares(wi_plan_memory *memory, size_t limit) {
     const wi_placement *const placement = memory->placement;
     char error[WI_ERROR_LINE];

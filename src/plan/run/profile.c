@@ -228,7 +228,8 @@ weft_status weft_profile_get_info(const weft_profile *profile, weft_profile_info
 weft_status weft_profile_get_row(const weft_profile *profile, size_t index, weft_profile_row *row) {
     if (!profile || !row) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_get_row: profile or row is NULL");
     if (index >= profile->info.rows)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_get_row: index is %zu, but there are %zu rows", index,
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_profile_get_row: index is %zu, expected below %zu, the number of rows", index,
             profile->info.rows);
     *row = profile->rows[index];
     return WEFT_OK;
