@@ -30,6 +30,8 @@ typedef struct wi_size_entry {
 typedef struct wi_size_table {
     wi_size_entry *of;
     size_t count, capacity, symbol_count;
+    wi_polynomial *required; /* are 0 or more in each plan */
+    size_t required_count, required_capacity;
 } wi_size_table;
 
 /* The values that a plan gives to symbols. */

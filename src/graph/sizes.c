@@ -70,11 +70,38 @@ weft_status wi_sizes_begin(weft_graph *graph) {
 
 void wi_sizes_clear(weft_graph *graph) {
     wi_release(graph->context->allocator, graph->sizes.of);
+    wi_release(graph->context->allocator, graph->sizes.required);
 }
 
 static bool is_polynomial(const wi_polynomial *a, const wi_polynomial *b) {
     return a->count == b->count && a->rest == b->rest &&
            memcmp(a->terms, b->terms, (size_t)a->count * sizeof *a->terms) == 0;
+}
+
+bool wi_sizes_require(weft_graph *graph, const wi_polynomial *p) {
+    wi_size_table *const sizes = &graph->sizes;
+    for (size_t i = 0; i < sizes->required_count; i++)
+        if (is_polynomial(&sizes->required[i], p)) return true;
+    if (wi_grow(graph->context->allocator, (void **)&sizes->required, &sizes->required_capacity,
+            sizes->required_count + 1, sizeof *sizes->required) != WEFT_OK)
+        return false;
+    sizes->required[sizes->required_count++] = *p;
+    return true;
+}
+
+weft_status wi_sizes_check_required(weft_graph *graph, const wi_given *given) {
+    for (size_t i = 0; i < graph->sizes.required_count; i++) {
+        const wi_polynomial *const p = &graph->sizes.required[i];
+        char text[WI_SHAPE_TEXT];
+        int missing = -1;
+        const int64_t value = wi_polynomial_at(graph, p, given, &missing);
+        if (missing >= 0 || value >= 0) continue;
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_create: the network computes with sizes at which %s is 0 or more, but it is %lld",
+            wi_shape_print(graph, &(wi_shape){.rank = 1, .dims = {wi_polynomial_dim(graph, p, true)}}, text),
+            (long long)value);
+    }
+    return WEFT_OK;
 }
 
 int wi_size_entry_number(weft_graph *graph, const wi_polynomial *of, int64_t divisor) {
@@ -142,13 +169,15 @@ static int64_t common_factor(const wi_polynomial *p) {
     return p->count == 1 && p->terms[0].times < 0 ? -common : common;
 }
 
-/* The handle of a polynomial with terms: times · entry + rest if both fit, otherwise an entry of its own. */
-static int64_t handle_of(weft_graph *graph, const wi_polynomial *p) {
+/* The handle of a polynomial with terms: times · entry + rest if both fit, otherwise an entry of its own. `is_dim`: the handle is above 0,
+ * also if the polynomial has a factor below 0, as 7 - length has. */
+static int64_t handle_of(weft_graph *graph, const wi_polynomial *p, bool is_dim) {
     const bool is_factor = p->count == 1 && p->terms[0].factors[1] == WI_NO_FACTOR;
     int64_t times = common_factor(p), rest = p->rest;
     wi_polynomial entry_polynomial = *p;
     int entry = is_factor ? p->terms[0].factors[0] : -1;
-    if (times >= MOST_TIMES || times <= -MOST_TIMES || rest >= MOST_REST || rest < -MOST_REST) {
+    if (times >= MOST_TIMES || times <= (is_dim ? 0 : -MOST_TIMES) || rest >= MOST_REST ||
+        rest < -MOST_REST) {
         times = 1;
         rest = 0;
         entry = -1;
@@ -163,10 +192,7 @@ static int64_t handle_of(weft_graph *graph, const wi_polynomial *p) {
 int64_t wi_polynomial_dim(weft_graph *graph, const wi_polynomial *p, bool is_dim) {
     wi_polynomial whole;
     if (p->count == 0) return wi_is_symbolic(p->rest) || (is_dim && p->rest < 0) ? INT64_MAX : p->rest;
-    if (!is_dim || !divide_by_batch(p, &whole)) {
-        const int64_t handle = handle_of(graph, p);
-        return is_dim && handle < 0 ? INT64_MAX : handle;
-    }
+    if (!is_dim || !divide_by_batch(p, &whole)) return handle_of(graph, p, is_dim);
     const int64_t times = wi_polynomial_dim(graph, &whole, false);
     return times <= 0 || times == INT64_MAX ? INT64_MAX : -times;
 }

@@ -73,6 +73,11 @@ typedef struct wi_size_input {
     weft_tensor *given, *made;
 } wi_size_input;
 
+/* From now on, plans are only created for sizes at which p is 0 or more. False: there is no memory. */
+bool wi_sizes_require(weft_graph *graph, const wi_polynomial *p);
+/* WEFT_ERROR_ARGUMENT: a required polynomial is below 0 at these sizes. */
+weft_status wi_sizes_check_required(weft_graph *graph, const wi_given *given);
+
 /* Checks the sizes of a new node, brings them to their only form, and writes whether the node is symbolic, and whether a handle of it or
  * of its inputs contains the batch. False: a size is none, and the error is recorded. */
 typedef struct wi_size_flags {

@@ -139,13 +139,15 @@ static weft_tensor *build_range(wi_onnx_import *n, wi_onnx_node *node) {
     /* ceil(all / by) */
     const double more = wi_onnx_calculate_open(n->graph, WI_ONNX_ADD, true, all, by->data[0] - 1),
                  count = wi_onnx_calculate_open(n->graph, WI_ONNX_DIV, true, more, by->data[0]);
-    if (wi_onnx_is_open(from->data[0]) || wi_onnx_is_open(by->data[0]) || isnan(count))
+    if (wi_onnx_is_open(by->data[0]) || isnan(count))
         return wi_onnx_fail(
             n, node, WEFT_ERROR_UNSUPPORTED, "it has a number of elements that no plan knows");
     const wi_shape shape = {.rank = 1, .dims = {dimension(n, node, count)}};
     if (n->status != WEFT_OK) return NULL;
     weft_tensor *const index = weft_cast(wi_coordinate(n->graph, &shape, 0), from->dtype);
-    return weft_add_number(weft_mul_number(index, by->data[0]), from->data[0]);
+    weft_tensor *const steps = weft_mul_number(index, by->data[0]);
+    return wi_onnx_is_open(from->data[0]) ? weft_add(steps, wi_onnx_get(n, node, 0))
+                                          : weft_add_number(steps, from->data[0]);
 }
 
 const wi_onnx_fold_row wi_onnx_source_folds[] = {{"Shape", .fold = fold_shape, .least = 1, .hidden = 1u << 0},

@@ -25,6 +25,7 @@ typedef struct wi_onnx_value {
     unsigned seen;                      /* marks of the search in onnx_weights.c */
     int hidden;                         /* inner graphs around a node that have a value of this name */
     bool is_active;                     /* depends on the values of the network's inputs */
+    bool is_learned;                    /* is active, and computed with weights */
     bool is_used;                       /* a node, or an output of the network, reads it */
     bool is_weight;                     /* a constant that an operator reads as a weight */
     bool is_trained;                    /* a constant that becomes a parameter */
@@ -74,7 +75,7 @@ weft_status wi_onnx_add_inputs(wi_onnx_import *network);
 weft_status wi_onnx_mark_weights(wi_onnx_import *network);
 /* Like wi_onnx_mark_weights, for a constant of a subgraph that a node of the subgraph reads as its input k. */
 void wi_onnx_mark_inner_weight(
-    const wi_onnx_import *network, const WiOnnx__NodeProto *node, size_t k, wi_onnx_value *value);
+    wi_onnx_import *network, const WiOnnx__NodeProto *node, size_t k, wi_onnx_value *value);
 
 /* The value of this name; NULL: there is none. */
 wi_onnx_value *wi_onnx_find(const wi_onnx_import *network, const char *name);

@@ -271,7 +271,8 @@ static weft_tensor *build_tensor_scatter(wi_onnx_import *n, wi_onnx_node *node) 
 }
 
 const wi_onnx_op wi_onnx_index_ops[] = {{"Gather", .build = build_gather, .weights = 1u << 0},
-    {"GatherElements", .build = build_gather_elements}, {"GatherND", .build = build_gather_nd},
+    {"GatherElements", .build = build_gather_elements},
+    {"GatherND", .build = build_gather_nd, .weights = 1u << 0},
     {"Compress", .build = build_compress, .host = 1u << 1},
     {"OneHot", .build = build_one_hot, .host = 1u << 1}, {"ReverseSequence", .build = build_reverse_sequence},
     {"Scatter", .build = build_scatter_elements}, {"ScatterElements", .build = build_scatter_elements},

@@ -11,6 +11,20 @@ static bool count_elements(weft_graph *graph, int64_t *all, int rank, const int6
     return *all != INT64_MAX;
 }
 
+static weft_tensor *fail_to_fit(wi_onnx_import *n, wi_onnx_node *node, const weft_tensor *x, int rank,
+    const int64_t *dims, int inferred) {
+    char from[WI_SHAPE_TEXT], to[WI_SHAPE_TEXT];
+    wi_shape shape = {.rank = rank};
+    memcpy(shape.dims, dims, (size_t)rank * sizeof *dims);
+    wi_shape_print(n->graph, &shape, to);
+    wi_shape_print(n->graph, &x->shape, from);
+    if (inferred < 0)
+        return wi_onnx_fail(
+            n, node, WEFT_ERROR_SHAPE, "%s does not have the number of elements of %s", to, from);
+    return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE,
+        "no size of axis %d makes %s have the number of elements of %s", inferred, to, from);
+}
+
 /* In the new shape, 0 means the dimension of x, and -1 the dimension that follows from the number of elements. */
 static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     weft_tensor *const x = wi_onnx_get(n, node, 0);
@@ -34,7 +48,7 @@ static weft_tensor *build_reshape(wi_onnx_import *n, wi_onnx_node *node) {
     if (!count_elements(n->graph, &all, weft_tensor_rank(x), own) ||
         !count_elements(n->graph, &known, shape.count, dims) ||
         (inferred >= 0 && !wi_dim_divides(n->graph, all, known, &dims[inferred])))
-        return wi_onnx_fail(n, node, WEFT_ERROR_SHAPE, "the shape does not fit the input");
+        return fail_to_fit(n, node, x, shape.count, dims, inferred);
     return weft_reshape_shape(x, shape.count, dims);
 }
 
@@ -106,10 +120,36 @@ static weft_tensor *build_expand(wi_onnx_import *n, wi_onnx_node *node) {
     return weft_expand(x, rank, dims);
 }
 
+/* Repeats an axis a number of times that only plans know. */
+static weft_tensor *tile_open(weft_tensor *x, int axis, int64_t times) {
+    const int rank = weft_tensor_rank(x);
+    int64_t dims[WEFT_MAX_RANK + 1];
+    wi_onnx_dims(x, dims);
+    const int64_t size = dims[axis];
+    if (size == 1) return dims[axis] = times, weft_expand(x, rank, dims);
+    memmove(dims + axis + 1, dims + axis, (size_t)(rank - axis) * sizeof *dims);
+    dims[axis] = times;
+    x = weft_expand(weft_unsqueeze(x, axis), rank + 1, dims);
+    memmove(dims + axis, dims + axis + 1, (size_t)(rank - axis) * sizeof *dims);
+    dims[axis] = x ? wi_dim_multiply(x->graph, times, size) : 1;
+    return weft_reshape_shape(x, rank, dims);
+}
+
 static weft_tensor *build_tile(wi_onnx_import *n, wi_onnx_node *node) {
-    weft_tensor *const x = wi_onnx_get(n, node, 0);
-    const wi_onnx_list repeats = wi_onnx_get_list(n, node, 1, "repeats");
-    return x && n->status == WEFT_OK ? weft_tile(x, repeats.count, repeats.of) : NULL;
+    weft_tensor *x = wi_onnx_get(n, node, 0);
+    wi_onnx_list repeats = wi_onnx_get_sizes(n, node, 1, "repeats");
+    if (!x || n->status != WEFT_OK) return NULL;
+    for (int d = 0; d < repeats.count && repeats.count == weft_tensor_rank(x); d++) {
+        if (!wi_onnx_is_symbol(repeats.of[d])) continue;
+        if (wi_onnx_fixed_size(x, d) == 0)
+            return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
+                "the size of axis %d depends on an open size of the network's inputs, and so do its repeats: "
+                "give one of these sizes when the file is loaded",
+                d);
+        x = tile_open(x, d, wi_onnx_dimension(n->graph, repeats.of[d]));
+        repeats.of[d] = 1;
+    }
+    return weft_tile(x, repeats.count, repeats.of);
 }
 
 /* ---- parts ---- */
@@ -210,6 +250,15 @@ static weft_tensor *slice_axis(
 /* In starts and ends, larger numbers mean "to the end". */
 enum { LARGEST_SIZE = 1 << 29 };
 
+/* A position whose sign depends on sizes, such as 7 - length, counts from the front; plans whose sizes make it negative are refused. For
+ * Weft it then is a handle above 0. */
+static int64_t from_front(weft_graph *graph, int64_t position) {
+    wi_polynomial p;
+    const bool unsure = wi_onnx_is_symbol(position) && position < 0 &&
+                        wi_polynomial_of(graph, position, false, &p) && wi_polynomial_most(graph, &p) >= 0;
+    return unsure ? wi_polynomial_dim(graph, &p, true) : position;
+}
+
 /* Slices an axis whose size, or with a start or end whose value, only plans know. ONNX clips a range that exceeds the axis; in Weft it is an
  * error of the plan. */
 static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tensor *x, int axis, int64_t start,
@@ -219,6 +268,8 @@ static weft_tensor *slice_open(wi_onnx_import *n, wi_onnx_node *node, weft_tenso
     if (step < 1 || (start < INT32_MIN && !open_start) || (end < INT32_MIN && !open_end))
         return wi_onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
             "along an axis of open size, a slice needs a step of 1 or more and bounds that fit into i32");
+    start = from_front(n->graph, start);
+    end = from_front(n->graph, end);
     const bool to_end = end == size || (end >= LARGEST_SIZE && !open_end);
     return weft_slice_step(x, axis, start, to_end ? WEFT_END : end, step);
 }

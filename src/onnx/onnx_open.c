@@ -20,12 +20,17 @@ static bool is_at_most(const operands *o, const wi_polynomial *p, int64_t most) 
     return wi_polynomial_most(o->graph, p) <= most;
 }
 
+/* Is p 0 or more, at least in the plans that are created from now on? */
+static bool require(const operands *o, const wi_polynomial *p) {
+    return is_at_least(o, p, 0) || (wi_polynomial_most(o->graph, p) >= 0 && wi_sizes_require(o->graph, p));
+}
+
 /* An exact quotient is the same for whole numbers and for floats. Another one is a floor for whole numbers: ONNX rounds to zero, which
- * is the same where the dividend is no number below 0. */
+ * is the same where the dividend is no number below 0, so that plans whose sizes make it negative are refused. */
 static double divide(const operands *o, bool whole) {
     wi_polynomial p;
     if (wi_polynomial_quotient(&o->a, &o->b, &p)) return wi_onnx_from_polynomial(o->graph, &p);
-    const bool floors = whole && o->b.count == 0 && o->b.rest > 0 && is_at_least(o, &o->a, 0);
+    const bool floors = whole && o->b.count == 0 && o->b.rest > 0 && require(o, &o->a);
     return number_of(o, floors && wi_polynomial_divide(o->graph, &o->a, o->b.rest, &p), &p);
 }
 
@@ -66,6 +71,18 @@ static double choose(const operands *o, double a, double b, bool larger) {
     return is_at_most(o, &o->difference, 0) ? (larger ? b : a) : (double)NAN;
 }
 
+/* The smaller of a size and a number, such as the length of a table of which the network takes the first rows. If the table is
+ * shorter than the size, a plan refuses it, as it refuses the slice. */
+static double smaller(const operands *o, double a, double b, bool whole) {
+    const double chosen = choose(o, a, b, false);
+    const bool limits_a = o->b.count == 0 && o->b.rest > 1, limits_b = o->a.count == 0 && o->a.rest > 1;
+    const wi_polynomial zero = {0};
+    wi_polynomial room = o->difference; /* a - b */
+    if (!isnan(chosen) || !whole || limits_a == limits_b) return chosen;
+    if (limits_a && !wi_polynomial_add(&zero, &o->difference, -1, &room)) return chosen;
+    return require(o, &room) ? (limits_a ? a : b) : chosen;
+}
+
 static double negative(const operands *o) {
     const wi_polynomial zero = {0};
     wi_polynomial p;
@@ -104,7 +121,7 @@ double wi_onnx_calculate_open(weft_graph *graph, wi_onnx_rule rule, bool whole, 
     case WI_ONNX_DIV: return divide(&o, whole);
     case WI_ONNX_MOD: return modulo(&o);
     case WI_ONNX_MAX: return choose(&o, a, b, true);
-    case WI_ONNX_MIN: return choose(&o, a, b, false);
+    case WI_ONNX_MIN: return smaller(&o, a, b, whole);
     case WI_ONNX_RELU: return choose(&o, a, 0, true);
     case WI_ONNX_EQUAL: return equal(&o);
     case WI_ONNX_LESS: return less(&o);

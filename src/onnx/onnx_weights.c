@@ -4,9 +4,10 @@
  * constant is a weight if it is, directly or after operators that only change shape or order,
  *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
  *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
- *   - a factor or summand of a value that depends on the network's inputs, if the constant is a vector, that is if it
- *     has one dimension above 1: biases, and scales of channels.
- * A single number is never a weight. */
+ *   - a factor or summand of a value that is computed by such an operator, or with a ReduceMean (a norm by parts), if the constant is a vector, that is if it
+ *     has one dimension above 1: biases, and scales of channels. Before the first of these operators, vectors are not
+ *     weights, but the means that are subtracted from images, or the frequencies of encoded times and positions.
+ * A single number is never a weight, nor is a vector of zeros and ones, which is a mask. */
 #include "base/pattern.h"
 #include "onnx/onnx_node.h"
 #include <string.h>
@@ -38,6 +39,20 @@ static int wide_dims(const wi_onnx_value *value) {
     return wide;
 }
 
+/* Which numbers a vector of floats has. */
+enum { HAS_ZEROS = 1, HAS_ONES = 2, HAS_OTHERS = 4 };
+
+static unsigned contents_of(wi_onnx_import *n, const wi_onnx_value *value) {
+    wi_onnx_numbers vector;
+    unsigned has = 0;
+    if (!value || wide_dims(value) > 1 || !value->stored ||
+        wi_onnx_tensor_read(&vector, &n->arena, value->stored) != WEFT_OK)
+        return HAS_OTHERS;
+    for (size_t i = 0; i < vector.count; i++)
+        has |= vector.data[i] == 0 ? HAS_ZEROS : vector.data[i] == 1 ? HAS_ONES : HAS_OTHERS;
+    return has;
+}
+
 /* ---- what depends on the inputs ---- */
 
 static wi_onnx_value *input_of(const wi_onnx_import *n, wi_onnx_node *node, size_t index) {
@@ -64,15 +79,42 @@ static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph)
     return false;
 }
 
-/* Sets is_active for all values that depend on the values of the network's inputs. Results of Shape and Size depend only on the sizes of
- * the inputs, and are not active. */
+static bool has_layer(const wi_onnx_import *n, const WiOnnx__GraphProto *graph);
+
+/* Does the node read a weight, or a value that was computed with one, or begin a norm that is written by parts? Input `but` does not
+ * count. */
+static bool is_learned(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
+    const wi_onnx_op *const op = n->op_of(node);
+    if (but == SIZE_MAX && is_named(node, "ReduceMean")) return true;
+    for (size_t i = 0; i < node->n_input; i++) {
+        const wi_onnx_value *const value = i != but ? input_of(n, node, i) : NULL;
+        if (value && value->is_learned) return true;
+        if (value && but == SIZE_MAX && op && i < 32 && (op->weights >> i & 1) && !value->is_active)
+            return true;
+    }
+    for (size_t i = 0; i < node->n_attribute && but == SIZE_MAX; i++)
+        if (node->attribute[i]->g && has_layer(n, node->attribute[i]->g)) return true;
+    return false;
+}
+
+static bool has_layer(const wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const wi_onnx_op *const op = n->op_of(graph->node[i]);
+        if ((op && op->weights) || is_learned(n, graph->node[i], SIZE_MAX)) return true;
+    }
+    return false;
+}
+
+/* Sets is_active for all values that depend on the values of the network's inputs, and is_learned for those of them that are computed with
+ * weights. Results of Shape and Size depend only on the sizes of the inputs, and are not active. */
 static void mark_active(wi_onnx_import *n) {
     for (size_t i = 0; i < n->node_count; i++) {
         wi_onnx_node *const node = n->nodes[i];
         if (is_named(node, "Shape") || is_named(node, "Size") || !is_active(n, node, SIZE_MAX)) continue;
+        const bool learned = is_learned(n, node, SIZE_MAX);
         for (size_t k = 0; k < node->n_output; k++) {
             wi_onnx_value *const value = node->output[k][0] ? wi_onnx_find(n, node->output[k]) : NULL;
-            if (value) value->is_active = true;
+            if (value) value->is_active = true, value->is_learned = learned;
         }
     }
 }
@@ -111,7 +153,8 @@ static void mark_from(walk *w, wi_onnx_value *start, bool vectors) {
         wi_onnx_value *const value = w->stack[--w->count];
         const int wide = wide_dims(value);
         if (value->stored) {
-            value->is_weight = value->is_weight || (vectors ? wide == 1 : wide > 0);
+            if (vectors ? wide == 1 && contents_of(w->n, value) != (HAS_ZEROS | HAS_ONES) : wide > 0)
+                value->is_weight = true;
             continue;
         }
         const uint32_t inputs = value->maker ? passing_inputs(value->maker) : 0;
@@ -128,11 +171,20 @@ static bool reads_inner(const wi_onnx_import *n, wi_onnx_node *node, size_t but)
     return reads;
 }
 
-static bool is_place(const wi_onnx_import *n, wi_onnx_node *node, size_t k, bool inner, bool *vector) {
+/* Exporters write a group norm, and a norm without weights, as InstanceNormalization with scales of 1 and biases of 0. */
+static bool is_plain_norm(wi_onnx_import *n, wi_onnx_node *node) {
+    return is_named(node, "InstanceNormalization") && node->n_input == 3 &&
+           contents_of(n, input_of(n, node, 1)) == HAS_ONES &&
+           contents_of(n, input_of(n, node, 2)) == HAS_ZEROS;
+}
+
+static bool is_place(wi_onnx_import *n, wi_onnx_node *node, size_t k, bool inner, bool *vector) {
     const wi_onnx_op *const op = n->op_of(node);
     const bool weight = op && k < 32 && (op->weights >> k & 1);
     *vector = !weight;
-    return (weight || takes_vectors(node)) && (is_active(n, node, k) || (inner && reads_inner(n, node, k)));
+    if (inner && reads_inner(n, node, k)) return weight || takes_vectors(node);
+    return weight ? is_active(n, node, k) && !is_plain_norm(n, node)
+                  : takes_vectors(node) && is_learned(n, node, k);
 }
 
 static void mark_nodes(walk *w, const WiOnnx__NodeProto *const *nodes, size_t count, bool inner) {
@@ -193,7 +245,7 @@ static void decide(const wi_onnx_import *n, wi_onnx_value *value) {
     if (options->freeze && wi_pattern_matches_any(options->freeze, value->name)) value->is_trained = false;
 }
 
-void wi_onnx_mark_inner_weight(const wi_onnx_import *n, wi_onnx_node *node, size_t k, wi_onnx_value *value) {
+void wi_onnx_mark_inner_weight(wi_onnx_import *n, wi_onnx_node *node, size_t k, wi_onnx_value *value) {
     bool vector;
     const int wide = wide_dims(value);
     if (!is_place(n, node, k, true, &vector)) return;

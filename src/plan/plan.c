@@ -173,8 +173,9 @@ static weft_status take_sizes(wi_request *request, const weft_plan_options *opti
         symbolic = symbolic || request->outputs[i]->is_symbolic;
         cuts_batch = cuts_batch || request->outputs[i]->cuts_batch;
     }
-    if (symbolic) request->given = (wi_given){values, count, cuts_batch ? request->batch : 0, request->batch};
-    return WEFT_OK;
+    if (!symbolic) return WEFT_OK;
+    request->given = (wi_given){values, count, cuts_batch ? request->batch : 0, request->batch};
+    return wi_sizes_check_required(request->graph, &request->given);
 }
 
 static weft_status fill_request(

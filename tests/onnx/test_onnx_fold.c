@@ -65,7 +65,7 @@ static void test_open_numbers(void **state) {
                  NN = (double)wi_counted(graph, wi_dim_multiply(graph, WEFT_BATCH, WEFT_BATCH)),
                  parity = (double)wi_position_add(graph, WEFT_LENGTH, 2 * (int64_t)half_of(graph, L), -1),
                  half_more = (double)wi_position_add(graph, WI_BATCH_HANDLE, (int64_t)half_of(graph, N), 1),
-                 sum = (double)wi_dim_add(graph, (int64_t)NL, WEFT_LENGTH);
+                 half_less = half_of(graph, L - 3), sum = (double)wi_dim_add(graph, (int64_t)NL, WEFT_LENGTH);
     const calculation calculations[] = {{WI_ONNX_ADD, 12 * N + 3, 4, 12 * N + 7},
         {WI_ONNX_SUB, 2 * L + 1, 2 * L, 1}, {WI_ONNX_SUB, 5, N, 5 - N},
         {WI_ONNX_MUL, 2 * N + 1, 3, 6 * N + 3}, {WI_ONNX_MUL, N, 0.5, NAN}, {WI_ONNX_MUL, 4 * N, 0.5, 2 * N},
@@ -84,8 +84,9 @@ static void test_open_numbers(void **state) {
         {WI_ONNX_NOT, N, 0, 0}, {WI_ONNX_FLOOR, N, 0, N}, {WI_ONNX_NEG, N, 0, -N}, {WI_ONNX_SQRT, N, 0, NAN},
         {WI_ONNX_SQUARE, N, 0, NN}, {WI_ONNX_POW, N, 2, NAN}};
     /* Whole numbers are divided as sizes of strided windows are; floats only where the quotient is exact. */
-    const calculation floors[] = {
-        {WI_ONNX_DIV, 3 * N, 2, half_more}, {WI_ONNX_DIV, 2 * L + 1, 2, L}, {WI_ONNX_DIV, L - 3, 2, NAN}};
+    const calculation floors[] = {{WI_ONNX_DIV, 3 * N, 2, half_more}, {WI_ONNX_DIV, 2 * L + 1, 2, L},
+        {WI_ONNX_DIV, L - 3, 2, half_less}, {WI_ONNX_DIV, -L, 2, NAN}, {WI_ONNX_MIN, L, 16, L},
+        {WI_ONNX_MIN, 16, L, L}};
     for (size_t i = 0; i < sizeof calculations / sizeof *calculations; i++)
         check_calculation(graph, i, &calculations[i], false);
     for (size_t i = 0; i < sizeof floors / sizeof *floors; i++) check_calculation(graph, i, &floors[i], true);

@@ -168,6 +168,44 @@ static void test_places(void **state) {
         PARAMETERS("positions"), &(weft_onnx_options){WEFT_ONNX_OPTIONS_INIT, .train = PARAMETERS("pos*")});
 }
 
+static void put_vector(const char *name, const float *values, size_t count) {
+    const size_t tensor = onnx_begin(&file, 5);
+    onnx_put_whole(&file, 1, (int64_t)count);
+    onnx_put_whole(&file, 2, 1);
+    onnx_put_text(&file, 8, name);
+    onnx_put_bytes(&file, 9, values, count * sizeof *values);
+    onnx_end(&file, tensor);
+}
+
+/* Vectors that do not train: what normalises the input, a mask, and the scales and biases of a norm that has none. */
+static void test_vectors(void **state) {
+    (void)state;
+    const size_t model = onnx_begin_model(&file);
+    onnx_input(&file, "x", "batch 4 3");
+    onnx_floats(&file, "mean", "4 1");
+    onnx_floats(&file, "gain", "3");
+    onnx_floats(&file, "w", "3 3");
+    onnx_floats(&file, "bias", "3");
+    put_vector("mask", (const float[]){1, 0, 1}, 3);
+    put_vector("ones", (const float[]){1, 1, 1, 1}, 4);
+    put_vector("zeros", (const float[]){0, 0, 0, 0}, 4);
+    put_vector("zero", (const float[]){0, 0, 0}, 3);
+    onnx_floats(&file, "scale", "4");
+    onnx_node(&file, "Sub", "x mean", "a");
+    onnx_node(&file, "ReduceMean", "a", "average");
+    onnx_node(&file, "Sub", "a average", "centred");
+    onnx_node(&file, "Mul", "centred gain", "normed");
+    onnx_node(&file, "MatMul", "normed w", "b");
+    onnx_node(&file, "Add", "b bias", "c");
+    onnx_node(&file, "Add", "c zero", "d");
+    onnx_node(&file, "Mul", "d mask", "e");
+    onnx_node(&file, "InstanceNormalization", "e ones zeros", "f");
+    onnx_node(&file, "InstanceNormalization", "f scale zeros", "y");
+    onnx_output(&file, "y");
+    onnx_end_model(&file, model);
+    assert_parameters(PARAMETERS("gain", "w", "bias", "zero", "zeros", "scale"), NULL);
+}
+
 /* A constant of two names is two vectors, or with `tied` one; a matrix stays one. */
 static void test_merged(void **state) {
     (void)state;
@@ -382,8 +420,8 @@ static void test_open_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_options_for_weights), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_merged), cmocka_unit_test(test_statistics), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_computed_sizes), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_vectors), cmocka_unit_test(test_merged), cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_sizes), cmocka_unit_test(test_computed_sizes), cmocka_unit_test(test_values),
         cmocka_unit_test(test_kept_metadata), cmocka_unit_test(test_open_numbers)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

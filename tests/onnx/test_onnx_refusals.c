@@ -198,10 +198,12 @@ static void test_names(void **state) {
     (void)state;
     memset(name, 'n', sizeof name - 1);
     size_t model = begin_network();
+    onnx_floats(&file, "w", "4 4");
     onnx_floats(&file, "weft.b", "4");
     onnx_floats(&file, "a\x1b[31m\xff", "4");
     onnx_floats(&file, name, "4");
-    onnx_node(&file, "Add", "x weft.b", "h");
+    onnx_node(&file, "MatMul", "x w", "product");
+    onnx_node(&file, "Add", "product weft.b", "h");
     onnx_node(&file, "Add", "h a\x1b[31m\xff", "i");
     const size_t node = onnx_begin(&file, 1);
     onnx_put_text(&file, 1, "i");
@@ -213,8 +215,8 @@ static void test_names(void **state) {
     weft_onnx_model *loaded;
     weft_graph *graph;
     assert_weft_ok(load(&loaded, &graph, NULL));
-    assert_int_equal(weft_graph_parameter_count(graph), 3);
-    for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(weft_graph_parameter_count(graph), 4);
+    for (size_t i = 0; i < 4; i++) {
         const char *const own = weft_tensor_name(weft_graph_parameter(graph, i));
         assert_true(strlen(own) < 256 && !strchr(own, '\x1b') && strncmp(own, "weft.", 5) != 0);
     }

@@ -399,12 +399,32 @@ static void numbers_stay_numbers(void **state) {
     weft_graph_release(graph);
 }
 
+/* The last `length` elements of an axis that has a fixed size. */
+static void ends_of_fixed_axes(void **state) {
+    weft_graph *const graph = test_graph();
+    const float data[9] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    float end[6];
+    weft_plan *plan;
+    (void)state;
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 1, (int64_t[]){9}),
+                       *y = weft_slice(x, 0, -WEFT_LENGTH, WEFT_END);
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .length = 6};
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, &options));
+    assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(x, data), WEFT_VALUE(y, end))));
+    assert_memory_equal(end, data + 3, sizeof end);
+    weft_plan_release(plan);
+    options.length = 10;
+    assert_weft_fails(WEFT_ERROR_SHAPE, weft_plan_create(&plan, &y, 1, &options), "is outside 'x'");
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_at_several_lengths_and_batches),
         cmocka_unit_test(random_numbers_are_as_many), cmocka_unit_test(means_compile_once),
         cmocka_unit_test(plans_feed_each_other), cmocka_unit_test(predictions_take_the_length_of_their_data),
         cmocka_unit_test(a_trainer_takes_the_length_of_its_data), cmocka_unit_test(examples_may_be_it),
         cmocka_unit_test(lengths_that_do_not_fit), cmocka_unit_test(ops_that_take_none_say_so),
-        cmocka_unit_test(shapes_name_the_length), cmocka_unit_test(numbers_stay_numbers)};
+        cmocka_unit_test(shapes_name_the_length), cmocka_unit_test(numbers_stay_numbers),
+        cmocka_unit_test(ends_of_fixed_axes)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

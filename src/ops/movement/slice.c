@@ -75,10 +75,10 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
 static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
     weft_graph *const graph = x->graph;
     const int64_t size = wi_counted(graph, x->shape.dims[axis]),
-                  from = start < 0 ? wi_position_add(graph, start, size, 1) : start,
                   to = end == WEFT_END ? size
                        : end < 0       ? wi_position_add(graph, end, size, 1)
                                        : end;
+    int64_t from = start < 0 ? wi_position_add(graph, start, size, 1) : start;
     char text[WI_SHAPE_TEXT];
     if (from == INT64_MAX || to == INT64_MAX || wi_position_is_less(graph, from, 0) ||
         wi_position_is_less(graph, size, to) ||
@@ -86,6 +86,8 @@ static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
             (long long)start, (long long)(end == WEFT_END ? size : end), axis,
             wi_shape_print(x->graph, &x->shape, text));
+    wi_polynomial p; /* of a start such as 7 - length, which plans check */
+    if (from < 0) from = wi_polynomial_of(graph, from, false, &p) ? wi_polynomial_dim(graph, &p, true) : from;
     const int64_t last =
         wi_dim_divide(graph, wi_position_add(graph, wi_position_add(graph, to, from, -1), 1, -1), step);
     return wi_slice_dims(x, axis, from, wi_dim_add(graph, last, 1), step);
