@@ -50,7 +50,7 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
 
 /* ---- memory of the embedder ---- */
 
-/* Some drivers accept a buffer of another cl_context as a kernel's argument and fail, or read other memory, in the run. */
+/* A buffer of another cl_context must be refused here: PoCL's clSetKernelArg accepts such a buffer. */
 static weft_status check_memory(cl_context cl, size_t bytes, cl_mem memory, size_t offset, size_t element) {
     size_t size = 0;
     cl_context owner = NULL;
