@@ -23,12 +23,12 @@
  * Batches without labels that count: a mean over the labels that are not ignored, a mean weighted by class, and a mean
  * under a mask (weft_masked_mean) are a sum divided by a total that depends on the data. If the total is 0, the mean
  * and its gradients are 0 (in PyTorch NaN), and weft_minimize, weft_optimizer_minimize, weft_train_step and trainers
- * make no update: parameters, moments, counters and averages do not change, weights do not decay, and the run does not
- * count for accumulation. This holds for sums and differences of such means, each multiplied or divided by a factor
- * that does not depend on the batch, plus terms that do not depend on the batch (a penalty on weights). If another part
- * of the loss depends on the batch, every run updates. Running statistics of norms are updated in every run, and
- * weft_optimizer_step always uses the gradients that it receives. weft_trainer_evaluate says how such losses are
- * averaged over batches.
+ * make no update: parameters, moments, counters and averages do not change, and weights do not decay. In a window of
+ * accumulation the run takes a place, but the mean is over the other runs. This holds for sums and differences of such
+ * means, each multiplied or divided by a factor that does not depend on the batch, plus terms that do not depend on the
+ * batch (a penalty on weights). If another part of the loss depends on the batch, every run updates. Running statistics
+ * of norms are updated in every run, and weft_optimizer_step always uses the gradients that it receives.
+ * weft_trainer_evaluate says how such losses are averaged over batches.
  *
  * A call that fails returns NULL, and the graph keeps the error: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE,
  * WEFT_ERROR_ARGUMENT (a number outside of the range that is given here, a margin that is not finite, a wrong

@@ -286,8 +286,9 @@ typedef struct weft_optimizer {
     const weft_parameter_group *groups; /* if two groups name a parameter, the later counts; copied */
     size_t group_count;
     /* Default constant. Otherwise the rate of each update is weft_schedule_rate(&schedule, rate, t), where t is the
-     * number of earlier updates of this optimizer, in all plans and, in f16, including skipped updates. Checkpoints
-     * and snapshots contain t. The schedule must count updates (weft_per_step), and cannot be a plateau. */
+     * number of earlier updates of this optimizer, in all plans, including those that change nothing: skipped updates
+     * in f16, and batches in which no label counts (losses.h). Checkpoints and snapshots contain t. The schedule must
+     * count updates (weft_per_step), and cannot be a plateau. */
     weft_schedule schedule;
 } weft_optimizer;
 

@@ -339,9 +339,9 @@ WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* ax
  * their order. offset < 0 is below the main diagonal. With a batch axis, both axes must have the same size, and offset
  * must be 0. */
 WEFT_API weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2);
-/* Concatenates `count` tensors of one dtype along an axis; their other dimensions are equal. Along the axis some
- * tensors may have the batch and others a number. count 0 returns NULL, but without an error, as no graph could keep
- * it. */
+/* Concatenates `count` tensors, at most 4096, of one dtype along an axis; their other dimensions are equal. Along the
+ * axis some tensors may have the batch and others a number. count 0 returns NULL, but without an error, as no graph
+ * could keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
 /* Joins `count` tensors of the same shape along a new axis. */
 WEFT_API weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis);

@@ -189,7 +189,7 @@ static things make_things(void) {
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \
     ROW(input_no_name, weft_input(t.graph, NULL, WEFT_F32, 3), ARGUMENT, "name")                             \
     ROW(concat_count, weft_concat((weft_tensor *const[]){t.row}, (size_t)1 << 20, 0), ARGUMENT, "concat",    \
-        "1048576")                                                                                           \
+        "1048576", "at most 4096")                                                                           \
     ROW(state_no_name, weft_state_shape(t.graph, NULL, WEFT_F32, zeros, 0, NULL), ARGUMENT, "state: name")   \
     ROW(attention_no_weights, weft_multi_head_attention_with(t.x, t.x, t.x, 1, NULL, NULL), ARGUMENT,        \
         "weights must not be NULL")                                                                          \

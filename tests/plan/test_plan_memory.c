@@ -220,6 +220,31 @@ static void test_steps_allocate_nothing(void **state) {
 
 /* ---- the embedder's memory, and moves that do not wait ---- */
 
+static void test_memory_of_another_context(void **state) {
+    (void)state;
+    float x[SMALL_NET_IN], wanted[SMALL_NET_OUT], got[SMALL_NET_OUT];
+    const small_net n = small_net_in(test_context());
+    weft_plan *const plan = small_net_plan(n.y, 1);
+    small_net_fill(x, SMALL_NET_IN, 10);
+    small_net_compute(plan, &n, x, 1, wanted);
+    const cl_device_id device = wi_context_device(n.context)->id;
+    cl_int error;
+    const cl_context other = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    const cl_mem memory = clCreateBuffer(other, CL_MEM_READ_ONLY, sizeof x, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(weft_plan_bind(plan, n.x, memory, 0), WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(weft_last_error(), "another cl_context"));
+    clReleaseMemObject(memory);
+    clReleaseContext(other);
+    /* The plan still reads the memory that it had. */
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, n.y, got, sizeof got));
+    assert_memory_equal(got, wanted, sizeof got);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
 static void test_bound_memory(void **state) {
     (void)state;
     enum { BATCH = 4, OFFSET = 12 };
@@ -283,6 +308,7 @@ int main(void) {
         cmocka_unit_test(test_limit_of_the_context),
         cmocka_unit_test(test_steps_allocate_nothing),
         cmocka_unit_test(test_bound_memory),
+        cmocka_unit_test(test_memory_of_another_context),
         cmocka_unit_test(test_asynchronous_moves),
         cmocka_unit_test(test_many_results),
         cmocka_unit_test(test_late_compilation),

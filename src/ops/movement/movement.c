@@ -239,9 +239,9 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
         return graph ? wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-                           "concat: count is %zu, which is more tensors than one concat can join; join them "
-                           "in several calls",
-                           count)
+                           "concat: count is %zu, but a call joins at most %d tensors; join them in several "
+                           "calls",
+                           count, WI_MOST_JOINED)
                      : NULL;
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);

@@ -166,12 +166,11 @@ static void whole_space(wi_loop *loop) {
     }
 }
 
-static weft_status check_space(const wi_space *space) {
-    for (int i = 0; i < space->rank; i++) {
-        if (space->dims[i].actual > INT32_MAX / 2)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-                "plan: a dimension of %lld elements is too large: a kernel counts at most 2^30",
-                (long long)space->dims[i].actual);
+static weft_status check_space(const wi_loops *loops, const wi_loop *loop) {
+    for (int i = 0; i < loop->space.rank; i++) {
+        if (loop->space.dims[i].actual > INT32_MAX / 2)
+            return wi_fail_large(
+                loops->partition->values[loop->step->members[0]].node, loop->space.dims[i].actual);
     }
     return WEFT_OK;
 }
@@ -189,7 +188,15 @@ static weft_status make_space(const wi_loops *loops, wi_loop *loop) {
         interchange_short_rows(loop);
         interchange_short_map(loops, loop);
     }
-    return check_space(&loop->space);
+    return check_space(loops, loop);
+}
+
+weft_status wi_fail_large(const weft_tensor *node, int64_t elements) {
+    char text[WI_NODE_TEXT];
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "plan: the step that computes %s counts %lld elements, but a kernel counts fewer than 2^30: use a "
+        "smaller batch or smaller shapes",
+        wi_node_print(node, text), (long long)elements);
 }
 
 /* ---- loops of all steps ---- */

@@ -63,6 +63,8 @@ typedef struct wi_loops {
     wi_operand *room; /* operands of the loop that is being created */
 } wi_loops;
 
+/* Fails: the step whose first member is the node has a dimension, or results, of more elements than a kernel counts. */
+weft_status wi_fail_large(const weft_tensor *node, int64_t elements);
 /* Also decides whether each assignment is done in place or by a copy step, which is then added to the partition. */
 weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops);
 

@@ -50,9 +50,17 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
 
 /* ---- memory of the embedder ---- */
 
-static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size_t element) {
+/* A buffer of another cl_context must be refused here: PoCL's clSetKernelArg accepts such a buffer. */
+static weft_status check_memory(cl_context cl, size_t bytes, cl_mem memory, size_t offset, size_t element) {
     size_t size = 0;
+    cl_context owner = NULL;
     WI_TRY(wi_cl_check(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL), "weft_plan_bind"));
+    WI_TRY(wi_cl_check(
+        clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof owner, &owner, NULL), "weft_plan_bind"));
+    if (owner != cl)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_bind: the buffer belongs to another cl_context than the plan; give this cl_context to "
+            "weft_context_create as the option cl_context, or copy the data by weft_plan_write");
     if (offset % element != 0 || offset > size || size - offset < bytes)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
@@ -67,7 +75,9 @@ weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *
     WI_TRY(wi_plan_find_value(plan, "weft_plan_bind", input, false, &value));
     const size_t bytes = plan->placement.places[value->storage].bytes;
     wi_place_memory *own = &plan->memory.of[value->storage];
-    if (memory) WI_TRY(check_memory(bytes, memory, offset, weft_dtype_size(input->dtype)));
+    if (memory)
+        WI_TRY(check_memory(
+            wi_plan_device_of(plan, value)->cl, bytes, memory, offset, weft_dtype_size(input->dtype)));
     if (memory) WI_CL(clRetainMemObject(memory), "clRetainMemObject");
     if (own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
     own->memory = memory ? memory : own->buffer.memory;

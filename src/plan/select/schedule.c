@@ -189,9 +189,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     const wi_step *step = loop->step;
     const wi_device_profile *device = &wi_step_device(p, step)->profile;
     cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
-    if (c.s.kept > INT32_MAX / 2)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "plan: a step with %lld results is too large: a kernel counts at most 2^30", (long long)c.s.kept);
+    if (c.s.kept > INT32_MAX / 2) return wi_fail_large(p->values[step->members[0]].node, c.s.kept);
     own->work[WI_WORK_RESULTS] = (int)c.s.kept;
     const int elements = wi_step_elements(p, loop);
     if (device->item_walks)
