@@ -218,6 +218,102 @@ class Perceiver(nn.Module):
         return self.head(y.mean(1))
 
 
+class Axes(nn.Module):
+    """A grid of cells: gated linear layers along the rows, the columns and the channels in turn, with RMS norms over channels."""
+
+    def __init__(self, side=24, width=64, layers=3):
+        super().__init__()
+        self.begin = nn.Linear(8, width)
+        self.mixes = nn.ModuleList([nn.ModuleList([nn.Linear(n, 2 * n) for n in (side, side, width)]) for _ in range(layers)])
+        self.scales = nn.ParameterList([nn.Parameter(torch.ones(width)) for _ in range(3 * layers)])
+        self.head = nn.Linear(width, 8)
+
+    def forward(self, x):
+        x, k = self.begin(x), 0
+        for mixes in self.mixes:
+            for axis, mix in enumerate(mixes, 1):
+                y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * self.scales[k]
+                x, k = x + F.glu(mix(y.transpose(axis, -1))).transpose(axis, -1), k + 1
+        return self.head(x)
+
+
+class Sets(nn.Module):
+    """Small sets: products of each set with itself, small attention, second moments."""
+
+    def __init__(self, width=16, layers=3):
+        super().__init__()
+        self.begin = nn.Linear(6, width)
+        self.q, self.k, self.v = (nn.ModuleList([nn.Linear(width, width) for _ in range(layers)]) for _ in range(3))
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(layers)])
+        self.mid, self.head = nn.Linear(width * width, 64), nn.Linear(64, 4)
+
+    def forward(self, x):
+        x = torch.tanh(self.begin(x))
+        for q, k, v, norm in zip(self.q, self.k, self.v, self.norms):
+            y = norm(x)
+            scores = torch.tanh(q(y) @ k(y).transpose(1, 2) / 4)
+            x = x + scores @ v(y)
+        moments = x.transpose(1, 2) @ x / x.shape[1]
+        return self.head(F.softplus(self.mid(moments.flatten(1))))
+
+
+class Wide(nn.Module):
+    """Rows of many numbers: standardised, compressed, and compared with prototypes; a distribution over many places."""
+
+    def __init__(self, length=20000, hidden=64, prototypes=512):
+        super().__init__()
+        self.down, self.up = nn.Linear(length, hidden), nn.Linear(hidden, length)
+        self.prototypes = nn.Parameter(torch.randn(prototypes, hidden))
+        self.scale = nn.Parameter(torch.ones(length))
+
+    def forward(self, x):
+        x = (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt() * self.scale
+        h = F.elu(self.down(x))
+        near = F.softmax(F.normalize(h, dim=1) @ F.normalize(self.prototypes, dim=1).t(), 1) @ self.prototypes
+        p = torch.log_softmax(self.up(h + near), 1)
+        return p * p.exp() + torch.logsumexp(x, 1, keepdim=True)
+
+
+class Volume(nn.Module):
+    """Frames: 3-d convolutions with group norms, then 1-d ones along time, depthwise and dilated, with gates."""
+
+    def __init__(self, width=24):
+        super().__init__()
+        self.one, self.two = nn.Conv3d(2, width, 3, padding=1), nn.Conv3d(width, 2 * width, 3, stride=(1, 2, 2), padding=1)
+        self.three = nn.Conv3d(2 * width, 2 * width, (3, 1, 1), padding=(1, 0, 0))
+        self.norms = nn.ModuleList([nn.GroupNorm(4, width), nn.GroupNorm(4, 2 * width), nn.GroupNorm(4, 2 * width)])
+        self.gates = nn.ModuleList([nn.Conv1d(2 * width, 4 * width, 1) for _ in range(3)])
+        self.along = nn.ModuleList(
+            [nn.Conv1d(2 * width, 2 * width, 5, padding=2 * 2**i, dilation=2**i, groups=2 * width) for i in range(3)])
+        self.head = nn.Linear(2 * width, 12)
+
+    def forward(self, x):
+        x = F.max_pool3d(F.silu(self.norms[0](self.one(x))), (1, 2, 2))
+        x = F.silu(self.norms[1](self.two(x)))
+        x = F.silu(self.norms[2](self.three(x))).mean((3, 4))
+        for gate, along in zip(self.gates, self.along):
+            x = x + F.glu(gate(along(x)), 1)
+        return self.head(x.mean(2))
+
+
+class Tables(nn.Module):
+    """Fields of words from large tables, their pairwise products, and gated layers."""
+
+    def __init__(self, words=100000, fields=12, width=32):
+        super().__init__()
+        self.tables = nn.ModuleList([nn.Embedding(words, width) for _ in range(3)])
+        n = 3 * fields // 3
+        self.bottom = nn.Linear(n * width, 256)
+        self.gate, self.value, self.out = nn.Linear(256 + n * n, 512), nn.Linear(256 + n * n, 512), nn.Linear(512, 256)
+        self.head = nn.Linear(256, 1)
+
+    def forward(self, x):
+        rows = torch.cat([table(part) for table, part in zip(self.tables, x.chunk(3, 1))], 1)
+        pairs = (rows @ rows.transpose(1, 2)).flatten(1)
+        x = torch.cat([F.relu(self.bottom(rows.flatten(1))), pairs], 1)
+        return self.head(self.out(F.silu(self.gate(x)) * self.value(x)))
+
+
 # Name: the batch, the network, the shape of an example, and the number of words if it reads words. The first half is "seen".
 SEEN = {
     "gpt": (4, GPT, (256,), 8192),
@@ -228,6 +324,8 @@ SEEN = {
     "dcgan": (16, dcgan, (100, 1, 1), 0),
     "tabular": (256, tabular, (40,), 0),
     "resnet18": (16, tv.resnet18, (3, 224, 224), 0),
+    "axes": (16, Axes, (24, 24, 8), 0),
+    "sets": (512, Sets, (24, 6), 0),
     "mobilenet_v3": (16, tv.mobilenet_v3_large, (3, 224, 224), 0),
 }
 KEPT = {
@@ -235,6 +333,9 @@ KEPT = {
     "perceiver": (8, Perceiver, (1024, 32), 0),
     "tcn": (16, TCN, (16, 1024), 0),
     "gru": (32, GRU, (64,), 4096),
+    "wide": (64, Wide, (20000,), 0),
+    "volume": (4, Volume, (2, 12, 48, 48), 0),
+    "tables": (512, Tables, (12,), 100000),
     "efficientnet": (8, tv.efficientnet_b0, (3, 224, 224), 0),
     "densenet": (8, tv.densenet121, (3, 224, 224), 0),
     "shufflenet": (16, tv.shufflenet_v2_x1_0, (3, 224, 224), 0),

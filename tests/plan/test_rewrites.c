@@ -261,11 +261,23 @@ static void test_slopes_of_scan(void **state) {
     weft_graph_release(graph);
 }
 
+/* A dropout of probability 0 draws no numbers, in training, too. */
+static void test_dropout_of_nothing(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = fixed_input(graph, "x", 3, 5);
+    for (int i = 0; i < 2; i++) {
+        weft_tensor *const outputs[] = {weft_dropout(x, 0.5f * (float)i)};
+        assert_int_equal(count_in_plan_of(outputs, 1, "where"), i);
+    }
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_transposed_product),
         cmocka_unit_test(test_gradient_of_linear), cmocka_unit_test(test_activation_of_reshaped_layer),
         cmocka_unit_test(test_what_is_nothing), cmocka_unit_test(test_mask_of_caller),
         cmocka_unit_test(test_intermediate_of_caller), cmocka_unit_test(test_dropout_of_images),
-        cmocka_unit_test(test_slopes_of_scan)};
+        cmocka_unit_test(test_dropout_of_nothing), cmocka_unit_test(test_slopes_of_scan)};
     return test_finish(cmocka_run_group_tests_name("rewrites", tests, NULL, NULL));
 }

@@ -14,7 +14,7 @@ static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     weft_tensor *x = y->inputs[0];
     const wi_dropout_attributes *const a = &y->attributes->dropout;
     const double p = a->probability;
-    if (inference) return x;
+    if (inference || p == 0) return x;
     wi_shape shape = x->shape;
     for (int i = 0; i < shape.rank; i++)
         if (a->axes >> i & 1) shape.dims[i] = 1;

@@ -1,11 +1,17 @@
 /* Softmax and log softmax: composites of maps and reductions over one axis, which are fused into one kernel. The maximum is subtracted
  * first, so that no exponential overflows. */
 #include "ops/normalization/softmax.h"
+#include <math.h>
+
+/* Exponentials below e^LEAST, which would be subnormal, are 0, as in attention (attention_exp2.clh): products of subnormal numbers take
+ * processors about a hundred times as long as others, and beside a sum of at least 1 they change nothing. */
+#define LEAST (-87.0)
 
 wi_shifted wi_shift(weft_tensor *x, int axis) {
     wi_shifted s;
     s.x = weft_sub(x, wi_max_keep(x, 1u << axis));
-    s.exp = weft_exp(s.x);
+    weft_tensor *const least = weft_number(s.x, LEAST), *const none = weft_number(s.x, -(double)INFINITY);
+    s.exp = weft_exp(x && x->dtype == WEFT_F32 ? weft_where(weft_less(s.x, least), none, s.x) : s.x);
     s.sum = wi_sum_keep(s.exp, 1u << axis);
     return s;
 }

@@ -98,13 +98,26 @@ static void move_to_last(wi_loop *loop, int dimension) {
     }
 }
 
-/* For short rows, vectors over neighbouring rows use more lanes than vectors inside a row: the innermost kept dimension becomes the
- * last. */
-static void interchange_short_rows(wi_loop *loop) {
+/* Does an item read each row as whole vectors of contiguous elements? */
+static bool has_rows_of_vectors(const wi_loops *loops, const wi_loop *loop) {
+    const int last = loop->space.rank - 1;
+    if (!wi_step_device(loops->partition, loop->step)->profile.item_walks) return false;
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_size stride = loop->operands[i].layout.strides[last];
+        if (!wi_size_is(stride, 0) && !wi_size_is(stride, 1)) return false;
+    }
+    return loop->space.dims[last].general % 16 == 0;
+}
+
+/* For short rows that do not fill vectors, vectors over neighbouring rows use more lanes than vectors inside a row: the innermost kept
+ * dimension becomes the last. */
+static void interchange_short_rows(const wi_loops *loops, wi_loop *loop) {
     enum { SHORT = 32 };
     const wi_space *const space = &loop->space;
     const int last = space->rank - 1;
-    if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space)) return;
+    if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space) ||
+        has_rows_of_vectors(loops, loop))
+        return;
     int kept = last;
     while (kept >= 0 && space->reduced[kept]) kept--;
     if (kept < 0 || space->dims[kept].general < 16 || !lanes_may_walk(loop, kept)) return;
@@ -185,7 +198,7 @@ static weft_status make_space(const wi_loops *loops, wi_loop *loop) {
     merge_space(loop);
     if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     if (!loops->partition->request->plain) {
-        interchange_short_rows(loop);
+        interchange_short_rows(loops, loop);
         interchange_short_map(loops, loop);
     }
     return check_space(loops, loop);

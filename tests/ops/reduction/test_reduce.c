@@ -37,6 +37,7 @@ REDUCTION(argmax)
         CASE("batch and all", op, INPUTS(F32(-2, 2, WEFT_BATCH, 4)), ALL_AXES, __VA_ARGS__),                 \
         CASE("middle", op, INPUTS(F32(-2, 2, 3, 16, 5)), LIST(1), __VA_ARGS__),                              \
         CASE("many short rows", op, INPUTS(F32(-2, 2, WEFT_BATCH, 17, 6)), LIST(2), __VA_ARGS__),            \
+        CASE("many rows of 32", op, INPUTS(F32(-2, 2, WEFT_BATCH, 17, 32)), LIST(2), __VA_ARGS__),           \
         CASE("first two, kept", op, INPUTS(F32(-2, 2, 4, 5, 3)), LIST(1, 0), .keep = true, __VA_ARGS__)
 /* Where the axes and strides lie does not depend on what is reduced: sum and max are enough. */
 #define MORE_SHAPES(op)                                                                                      \
