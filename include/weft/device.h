@@ -56,7 +56,8 @@ typedef struct weft_context_options {
     const char *cache_dir;
     /* The most bytes of device memory that the context may hold; 0: no limit. A plan that would exceed it computes values
      * again (plan.h). If that does not suffice, it computes the batch in micro-batches, which changes last bits of
-     * gradients, or keeps parameters and states in host memory and copies what each step needs, which changes none. */
+     * gradients (in mixed precision also which values have 16 bits), or keeps parameters and states in host memory and
+     * copies what each step needs, which changes none. */
     size_t memory_limit;
     uint64_t seed;                   /* of initialisers and random ops; 0 is an ordinary seed */
     const weft_allocator *allocator; /* NULL: malloc; the struct is copied */

@@ -44,6 +44,17 @@ static bool takes(const wi_implementation *implementation, weft_dtype format) {
     return false;
 }
 
+bool wi_kernels_multiply(const wi_op *op, weft_dtype format) {
+    for (const wi_family *family = wi_families; *family; family++)
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const implementation = (*family)[i];
+            if (!wi_implementation_computes(implementation, op)) continue;
+            for (int k = 0; k < implementation->format_count; k++)
+                if (implementation->formats[k].compute == format) return true;
+        }
+    return false;
+}
+
 bool wi_kernels_accept_format(const wi_op *op, weft_dtype format) {
     const wi_implementation *portable = NULL;
     for (const wi_family *family = wi_families; *family; family++) {

@@ -24,6 +24,8 @@ weft_tensor *wi_kernel_rewrite(
 /* May the op's inputs, and a kernel op's result, be stored in this format instead of f32? The answer is that of the op's portable
  * implementation, the last one of its family; other implementations may refuse the format. */
 bool wi_kernels_accept_format(const wi_op *op, weft_dtype format);
+/* Does an implementation of the op multiply numbers of the format on a matrix engine of any device? */
+bool wi_kernels_multiply(const wi_op *op, weft_dtype format);
 /* Is there a matrix product that multiplies numbers of the format on a matrix engine of the device? */
 bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format);
 

@@ -35,22 +35,11 @@ static void add_op(const wi_op *op) {
     ops[op_count++] = op;
 }
 
-static bool multiplies(const wi_op *op, weft_dtype format) {
-    for (const wi_family *family = wi_families; *family; family++)
-        for (int i = 0; (*family)[i]; i++) {
-            const wi_implementation *const m = (*family)[i];
-            if (!wi_implementation_computes(m, op)) continue;
-            for (int k = 0; k < m->format_count; k++)
-                if (m->formats[k].compute == format) return true;
-        }
-    return false;
-}
-
 /* The second and third column of the op's row. */
 static void describe(const wi_op *op, char text[64]) {
     const bool narrow = op->kind == WI_PRODUCT ||
                         (wi_kernels_accept_format(op, WEFT_BF16) && wi_kernels_accept_format(op, WEFT_F16));
-    const bool bf16 = multiplies(op, WEFT_BF16), f16 = multiplies(op, WEFT_F16);
+    const bool bf16 = wi_kernels_multiply(op, WEFT_BF16), f16 = wi_kernels_multiply(op, WEFT_F16);
     snprintf(text, 64, "| %s | %s |", narrow ? "16 bits" : "f32",
         bf16 && f16 ? "bf16, f16"
         : bf16      ? "bf16"

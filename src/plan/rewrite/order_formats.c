@@ -7,33 +7,32 @@
  *
  * Activations are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
  * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
- * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
- * whose differences from 1 matter). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
+ * of norms, row sums of a softmax). Operands of kernels that only accept f32 (wi_kernels_accept_format) and results of weft_keep_f32 also
  * stay in f32; contractions and kernel ops that read the latter multiply in f32.
  *
- * Logits (values that an exponential or a logarithm reads) also stay in f32
- * - in f16: a mask of -1e9 exceeds the range of f16, and a row of infinities has no softmax;
- * - if no matrix engine of the device multiplies the 16-bit format: their gradient is f32 and is computed in place, and a 16-bit copy would
- *   need more memory;
- * - in plans without an axis of the batch: a mask of -FLT_MAX would become infinite in bf16, as it does in other plans if there is an
- *   engine.
+ * As in PyTorch's autocast, a value that is computed from an f32 operand stays in f32, up to the next contraction: a sum with an input (a mask
+ * of -FLT_MAX, a target), with random numbers, or with a number that the format could not hold. The results of exponentials and
+ * logarithms (probabilities and losses, whose differences from 1 matter) are such operands, too; parameters, such as a bias, are not. A
+ * value that only contractions read, and sums for the gradient of a bias, is stored in 16 bits in any case: contractions read it so.
  *
  * Nodes that may share memory have one format: views, inputs of joins, transfers, assignments. */
 #include "cl/context.h"
 #include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "plan/rewrite/order.h"
+#include <math.h>
+
+enum { READ_BY_CONTRACTION = 1, READ_BY_OTHERS = 2 };
 
 typedef struct format_search {
     wi_node_order *order;
     /* Union-find by place of nodes that may share memory: another node of the set; a representative has itself. */
     size_t *group;
-    bool *flows;   /* by place: depends on a contraction */
-    bool *precise; /* by place: depends on an exponential or a logarithm, without a contraction between */
-    bool *kept;    /* by place: a result of weft_keep_f32, or a view of one */
-    /* By place: only maps are between the node and an exponential or a logarithm, and no kernel reads the value. */
-    bool *logits;
-    bool *wide; /* by representative: keeps the node's dtype */
+    bool *flows;    /* by place: depends on a contraction */
+    bool *promoted; /* by place: is computed from an f32 operand, without a contraction between */
+    bool *kept;     /* by place: a result of weft_keep_f32, or a view of one */
+    uint8_t *read;  /* by place: READ_BY_CONTRACTION, READ_BY_OTHERS */
+    bool *wide;     /* by representative: keeps the node's dtype */
     /* By place: an activation in a plan without an axis of the batch; NULL: shapes have this axis. */
     bool *fixed;
 } format_search;
@@ -72,16 +71,39 @@ static bool has_kernels(const wi_op *op) {
     return op->kind == WI_KERNEL || op->kind == WI_PRODUCT;
 }
 
+/* A contraction, attention or a recurrent layer: autocast would round its operands. */
+static bool multiplies(const format_search *s, const wi_op *op) {
+    return op->kind == WI_PRODUCT ||
+           (op->kind == WI_KERNEL && wi_kernels_multiply(op, s->order->request->precision));
+}
+
+/* Is the node an f32 operand by itself? As in PyTorch, one of rank 0 is none. A number is if a sum of two like it would be infinite. */
+static bool promotes(const format_search *s, const weft_tensor *node) {
+    if (node->op == &wi_op_constant) {
+        const double sum = 2 * node->attributes->constant.value;
+        return isfinite(sum) && !isfinite(wi_dtype_nearest(s->order->request->precision, sum));
+    }
+    const bool is_data = node->op == &wi_op_input || node->op->kind == WI_GENERATOR;
+    return node->op->precise || (is_data && node->shape.rank > 0);
+}
+
+/* An index of a gather, or the condition of a where, is no operand in this sense. */
+static bool is_promoted_by(const format_search *s, const weft_tensor *node, const weft_tensor *input) {
+    const bool is_number =
+        input->dtype == node->dtype || (node->op->kind == WI_MAP && input->dtype != WEFT_BOOL);
+    return is_number && s->promoted[at(s, input)];
+}
+
 static void trace(format_search *s, const weft_tensor *node) {
     const bool is_contraction = node->op->kind == WI_PRODUCT;
-    bool flows = is_contraction, precise = node->op->precise, reads_kept = false;
+    bool flows = is_contraction, promoted = promotes(s, node), reads_kept = false;
     for (int i = 0; i < node->input_count; i++) {
         flows = flows || s->flows[at(s, node->inputs[i])];
-        precise = precise || s->precise[at(s, node->inputs[i])];
+        promoted = promoted || is_promoted_by(s, node, node->inputs[i]);
         reads_kept = reads_kept || s->kept[at(s, node->inputs[i])];
     }
     s->flows[at(s, node)] = flows;
-    s->precise[at(s, node)] = precise && !is_contraction;
+    s->promoted[at(s, node)] = promoted && !multiplies(s, node->op);
     s->kept[at(s, node)] = node->op == &wi_op_keep_f32 || (node->op->kind == WI_VIEW && reads_kept);
     s->order->kept[at(s, node)] = reads_kept && has_kernels(node->op);
 }
@@ -103,7 +125,7 @@ static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
     return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
            (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[at(s, node)] &&
-           !s->precise[at(s, node)] &&
+           (!s->promoted[at(s, node)] || s->read[at(s, node)] == READ_BY_CONTRACTION) &&
            (s->fixed ? s->fixed[at(s, node)] : has_numbers_of_examples(node->graph, &node->shape));
 }
 
@@ -158,33 +180,25 @@ static weft_status find_fixed_activations(format_search *s) {
     return WEFT_OK;
 }
 
-/* Walks backwards, so that readers come before their inputs. */
-static void find_logits(format_search *s) {
+/* Fills `read`. Walks backwards, so that readers come before their inputs. */
+static void find_readers(format_search *s) {
     const wi_node_order *const order = s->order;
     for (size_t i = order->count; i-- > 0;) {
         const weft_tensor *const reader = order->nodes[i];
-        const bool leads = is_map(reader) && (reader->op->precise || s->logits[i]);
-        for (int k = 0; leads && k < reader->input_count; k++) {
-            const size_t place = at(s, reader->inputs[k]);
-            s->logits[place] = s->flows[place] && !s->precise[place];
-        }
-    }
-    for (size_t i = 0; i < order->count; i++) {
-        const weft_tensor *const reader = order->nodes[i];
-        for (int k = 0; has_kernels(reader->op) && k < reader->input_count; k++)
-            s->logits[at(s, reader->inputs[k])] = false;
+        const wi_op_kind kind = reader->op->kind;
+        const uint8_t read = kind == WI_PRODUCT  ? READ_BY_CONTRACTION
+                             : kind == WI_VIEW   ? s->read[i]
+                             : kind == WI_REDUCE ? 0
+                                                 : READ_BY_OTHERS;
+        for (int k = 0; k < reader->input_count; k++) s->read[at(s, reader->inputs[k])] |= read;
     }
 }
 
 static void keep_what_must_be(format_search *s) {
     const wi_node_order *order = s->order;
-    const weft_dtype format = order->request->precision;
-    if (format == WEFT_F16 || s->fixed ||
-        !wi_engines_multiply(&order->request->devices.of[0]->profile, format))
-        find_logits(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
-        if (!may_be_narrow(s, node) || s->logits[i]) keep(s, node);
+        if (!may_be_narrow(s, node)) keep(s, node);
         if (node->op == &wi_op_keep_f32) keep_back(s, node);
         if (takes_narrow(s, node->op)) continue;
         for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
@@ -197,12 +211,12 @@ static weft_status find_formats(format_search *s) {
     wi_arena *const arena = order->request->arena;
     s->group = wi_arena_take(arena, order->count * sizeof *s->group);
     s->flows = wi_arena_take(arena, order->count * sizeof *s->flows);
-    s->precise = wi_arena_take(arena, order->count * sizeof *s->precise);
+    s->promoted = wi_arena_take(arena, order->count * sizeof *s->promoted);
     s->kept = wi_arena_take(arena, order->count * sizeof *s->kept);
     s->wide = wi_arena_take(arena, order->count * sizeof *s->wide);
-    s->logits = wi_arena_take(arena, order->count * sizeof *s->logits);
+    s->read = wi_arena_take(arena, order->count * sizeof *s->read);
     order->kept = wi_arena_take(arena, order->count * sizeof *order->kept);
-    if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !s->logits || !order->kept)
+    if (!s->group || !s->flows || !s->promoted || !s->kept || !s->wide || !s->read || !order->kept)
         return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) s->group[i] = i;
     for (size_t i = 0; i < order->count; i++) {
@@ -210,6 +224,7 @@ static weft_status find_formats(format_search *s) {
         join_memory(s, order->nodes[i]);
     }
     if (!has_batch(order)) WI_TRY(find_fixed_activations(s));
+    find_readers(s);
     keep_what_must_be(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
