@@ -364,7 +364,7 @@ static void a_shard_needs_its_streams(void **state) {
     const outcome it = run(&how, &(place){.ranks = 1, .devices = 1}, 1);
     assert_int_equal(it.status, WEFT_ERROR_SHAPE);
     assert_non_null(
-        strstr(it.line, "8 examples in 2 gradient shards, but the network's inputs are fixed to 8"));
+        strstr(it.line, "size is 8, in 2 gradient shards, but the network's inputs are fixed to 8"));
 }
 
 int main(void) {
