@@ -319,9 +319,9 @@ typedef struct weft_trainer_options {
      * clipping and overflow are those of the whole batch. Batch norms use the statistics of a shard, and running statistics get the mean over
      * the shards. The bits of the weights depend on this number, but not on the numbers of processes and devices. It divides the batch, and is
      * at least the number of devices of all processes, which is the default. Inputs with a fixed number of examples, as in networks with
-     * `carries`, have the examples of one shard; the loss is then the mean of the shards' losses. More than 1 excludes `max_norm` of tables
-     * that are updated by rows, updates from other gradients than those of the loss, and losses that are neither sums nor means over examples.
-     * With several devices in one process, `step`, `updates`, `carries` and such tables make 1 the default: devices share the plan's batch. */
+     * `carries`, have the examples of one shard; the loss is then the mean of the shards' losses. More than 1 excludes updates
+     * from other gradients than those of the loss, and losses that are neither sums nor means over examples. With several devices in one
+     * process, `step`, `updates`, `carries` and tables that are updated by rows make 1 the default: devices share the plan's batch. */
     size_t gradient_shards;
     /* With gradient_shards: the format in which processes exchange gradients. WEFT_BF16 halves the bytes: the gradients of a shard are
      * rounded to nearest even, added in f32, and the sums are rounded again, also in a single process. Default WEFT_F32. */

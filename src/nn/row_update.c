@@ -113,11 +113,6 @@ weft_status wi_row_counts(const wi_update *u, const weft_tensor *gradient, weft_
     const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
     WI_TRY(check_rule(u->optimizer, parameter));
     *counts = NULL;
-    if (parameter->variable->max_norm > 0)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "optimizer: '%s' has sparse updates (weft_sparse_updates) and rows of limited length (max_norm), "
-            "which gradient shards do not support: train it with one gradient shard",
-            weft_tensor_name(parameter));
     if (!count_rows(gradient, counts)) return fail_other(parameter, gradient);
     return weft_graph_status(u->graph);
 }

@@ -104,6 +104,12 @@ static weft_status divide_rows(wi_update *u, weft_tensor *gradient) {
     return weft_graph_status(u->graph);
 }
 
+/* The parameters of the range, a table whose longer rows are shortened to max_norm. Of these, the rows that occur are updated. */
+static weft_tensor *limit_rows(const wi_update *u, float max_norm) {
+    weft_tensor *const table = wi_row_limited(wi_row_table(u, u->p, u->first_row), max_norm);
+    return table ? wi_flat_gradients(u->graph, &table, u->first, 1, u->rows) : NULL;
+}
+
 /* Sets u->p, and u->g before accumulation. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
@@ -111,9 +117,9 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
     u->p_rows = u->p = wi_update_parameters(u);
     u->count = 1; /* pairs[0] is for p */
-    if (u->by_rows)
-        u->p = wi_row_limited(u->p, first->max_norm);
-    else
+    if (u->by_rows) u->p = wi_row_limited(u->p, first->max_norm);
+    if (u->occurs && first->max_norm > 0) u->p = limit_rows(u, first->max_norm);
+    if (!u->by_rows)
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients + u->first, u->first, u->length, u->rows);
     if (u->divided) u->g = divide(u, u->g);
@@ -166,9 +172,11 @@ static weft_status keep_own_rows(wi_update *u) {
     u->rate = own_rows(u, u->rate);
     u->decay = own_rows(u, u->decay);
     u->by_row = (wi_rows){own_rows(u, u->by_row.factor), own_rows(u, u->by_row.decay)};
+    weft_tensor *const limited = u->p == u->p_rows ? NULL : own_rows(u, u->p);
     u->first_row = u->stretch->own_first;
     u->rows = u->shape.dims[0] = part.count;
-    u->p_rows = u->p = wi_update_parameters(u);
+    u->p_rows = wi_update_parameters(u);
+    u->p = limited ? limited : u->p_rows;
     return weft_graph_status(u->graph);
 }
 

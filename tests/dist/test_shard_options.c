@@ -50,6 +50,7 @@ typedef struct training {
     /* Two optimizers, a state that counts steps, and one that follows a parameter after its updates. */
     bool has_updates;
     bool shards_optimizer, by_rows; /* by_rows: a table that is updated by rows */
+    float max_norm;                 /* of the table's rows; 0: none */
 } training;
 
 typedef struct place {
@@ -122,7 +123,8 @@ static weft_tensor *build(rank_run *r) {
     weft_tensor *h = weft_linear(input(r, "x", WEFT_F32, WIDTH), WIDTH);
     if (how->calls_back) h = weft_add(h, input(r, "noise", WEFT_F32, WIDTH));
     if (how->by_rows) {
-        h = weft_add(h, weft_embedding_layer(input(r, "word", WEFT_I32, 0), WORDS, WIDTH, NULL));
+        const weft_embedding_options table = {WEFT_EMBEDDING_OPTIONS_INIT, .max_norm = how->max_norm};
+        h = weft_add(h, weft_embedding_layer(input(r, "word", WEFT_I32, 0), WORDS, WIDTH, &table));
         (void)weft_sparse_updates(r->graph, "embedding*", true);
     }
     if (how->carries) {
@@ -322,6 +324,20 @@ static void states_of_optimizers_are_divided(void **state) {
     (void)check_everywhere(&how, "divided and by rows");
 }
 
+/* ---- rows of limited length ---- */
+
+/* The rows begin with lengths of about 2.4, so that most are shortened when they occur first, and later grow again. */
+static void rows_are_shortened(void **state) {
+    training how = {.optimizer = weft_sgd(0.5f), .shards = SHARDS, .by_rows = true, .max_norm = 1.5f};
+    (void)state;
+    check_division(how, "max_norm");
+    how.optimizer = weft_adam(1e-2f);
+    how.optimizer.clip_norm = 0.1f;
+    check_division(how, "max_norm, Adam and clipping");
+    how.shards_optimizer = true;
+    check_division(how, "max_norm, and divided states");
+}
+
 /* ---- what is refused ---- */
 
 static void each_process_needs_a_shard(void **state) {
@@ -364,14 +380,15 @@ static void a_shard_needs_its_streams(void **state) {
     const outcome it = run(&how, &(place){.ranks = 1, .devices = 1}, 1);
     assert_int_equal(it.status, WEFT_ERROR_SHAPE);
     assert_non_null(
-        strstr(it.line, "8 examples in 2 gradient shards, but the network's inputs are fixed to 8"));
+        strstr(it.line, "size is 8, in 2 gradient shards, but the network's inputs are fixed to 8"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_shard_carries_its_state),
         cmocka_unit_test(states_are_carried_from_pass_to_pass), cmocka_unit_test(callbacks_run_shards),
         cmocka_unit_test(updates_of_programs_are_divided), cmocka_unit_test(states_of_optimizers_are_divided),
-        cmocka_unit_test(each_process_needs_a_shard), cmocka_unit_test(a_callback_sets_no_loss),
-        cmocka_unit_test(updates_need_the_loss), cmocka_unit_test(a_shard_needs_its_streams)};
+        cmocka_unit_test(rows_are_shortened), cmocka_unit_test(each_process_needs_a_shard),
+        cmocka_unit_test(a_callback_sets_no_loss), cmocka_unit_test(updates_need_the_loss),
+        cmocka_unit_test(a_shard_needs_its_streams)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
