@@ -141,3 +141,18 @@ bool wi_sizes_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *in
     }
     return true;
 }
+
+weft_status wi_sizes_check_required(weft_graph *graph, const wi_given *given) {
+    for (size_t i = 0; i < graph->sizes.required_count; i++) {
+        const wi_polynomial *const p = &graph->sizes.required[i];
+        char text[WI_SHAPE_TEXT];
+        int missing = -1;
+        const int64_t value = wi_polynomial_at(graph, p, given, &missing);
+        if (missing >= 0 || value >= 0) continue;
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_create: the network computes with sizes at which %s is 0 or more, but it is %lld",
+            wi_shape_print(graph, &(wi_shape){.rank = 1, .dims = {wi_polynomial_dim(graph, p, true)}}, text),
+            (long long)value);
+    }
+    return WEFT_OK;
+}

@@ -89,21 +89,6 @@ bool wi_sizes_require(weft_graph *graph, const wi_polynomial *p) {
     return true;
 }
 
-weft_status wi_sizes_check_required(weft_graph *graph, const wi_given *given) {
-    for (size_t i = 0; i < graph->sizes.required_count; i++) {
-        const wi_polynomial *const p = &graph->sizes.required[i];
-        char text[WI_SHAPE_TEXT];
-        int missing = -1;
-        const int64_t value = wi_polynomial_at(graph, p, given, &missing);
-        if (missing >= 0 || value >= 0) continue;
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_plan_create: the network computes with sizes at which %s is 0 or more, but it is %lld",
-            wi_shape_print(graph, &(wi_shape){.rank = 1, .dims = {wi_polynomial_dim(graph, p, true)}}, text),
-            (long long)value);
-    }
-    return WEFT_OK;
-}
-
 int wi_size_entry_number(weft_graph *graph, const wi_polynomial *of, int64_t divisor) {
     const wi_size_table *const sizes = &graph->sizes;
     for (size_t i = 0; i < sizes->count; i++)

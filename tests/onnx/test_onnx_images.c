@@ -184,7 +184,8 @@ static void test_open_resize(void **state) {
 
 static const refusal refused[] = {{"Pad", "mode=odd", {{F, "2", {1, 2}}, {I, "2", {1, 1}}}, "mode"},
     {"CenterCropPad", "axes=[3]", {{F, "2 3", SIX}, {I, "1", {6}}}, "there is no axis 3"},
-    {"CenterCropPad", "", {{F, "2 3", SIX}, {I, "1", {6}}}, "the number of sizes in its shape is 1, expected 2"},
+    {"CenterCropPad", "", {{F, "2 3", SIX}, {I, "1", {6}}},
+        "the number of sizes in its shape is 1, expected 2"},
     {"CenterCropPad", "", {{F, "2", {1, 2}}, {I, "1", {0}}}, "its sizes must be fixed, and 1 or more"},
     {"Col2Im", "", {{F, "1 2 4", {1}}, {I, "1", {5}}, {I, "2", {2, 1}}}, "its sizes are out of range"},
     {"Col2Im", "", {{F, "1 2 4", {1}}, {I, "1", {1}}, {I, "1", {2}}}, "its sizes are out of range"},

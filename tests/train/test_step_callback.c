@@ -219,9 +219,9 @@ static void assignments_may_train(void **state) {
     options.updates = &none;
     assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "an update is NULL");
     options.updates = NULL;
-    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "1 updates");
+    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "update_count is 1");
     options.update_count = WEFT_MAX_UPDATES + 1;
-    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "updates");
+    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "update_count is 9");
     assert_null(trainer);
     weft_dataset_release(data);
     weft_graph_release(graph);

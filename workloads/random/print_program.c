@@ -200,7 +200,8 @@ static bool add_update(text *t, const program *p) {
         if (updates(p, i)) program_text_add(t, done++ ? ", gradients[%d]" : "gradients[%d]", place);
         place += is_wrt(p, i);
     }
-    program_text_add(t, "};\n    weft_optimizer rule = weft_sgd(%.9gf);\n    rule.clip_norm = %.9gf;\n",
+    program_text_add(t,
+        "};\n    weft_optimizer rule = weft_sgd((float)%.9g);\n    rule.clip_norm = (float)%.9g;\n",
         (double)PROGRAM_RATE, (double)p->clip_norm);
     program_text_add(t,
         "    weft_tensor *update = weft_optimizer_step(weft_optimizer_create(graph, &rule), updated, moves, "
