@@ -93,7 +93,7 @@ WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? 
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
 /* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
 WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
-WEFT_API weft_tensor *weft_glu(weft_tensor *x, int axis); /* first half of the axis · sigmoid(second half) */
+WEFT_API weft_tensor *weft_glu(weft_tensor *x, int axis); /* a half · sigmoid(the other); even size */
 /* min(max(x, low), high), low < high. Gradient 0 at the bounds. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
@@ -199,7 +199,7 @@ WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_
  * evenly. */
 WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
-/* x / max(norm, epsilon) with the norm of this order along an axis (torch: order 2, axis 1, epsilon 1e-12). Floats. */
+/* x / max(norm, epsilon) with the norm of this order along an axis (1, 2, infinity; torch: 2, axis 1, 1e-12). Floats. */
 WEFT_API weft_tensor *weft_normalize(weft_tensor *x, double order, int axis, double epsilon);
 /* log(sum exp(x)) of floats, without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
@@ -323,8 +323,8 @@ WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
 /* Every step-th element of the slice, step >= 1: x[start:end:step]. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
-/* Tensor.unfold: the windows of `size` elements at every step-th element: (..., L, ...) → (..., n, ..., size) with n = (L
- * - size) / step + 1, rounded down. */
+/* Tensor.unfold: the windows of `size` elements at every step-th element: (..., L, ...) → (..., n, ..., size), and n is
+ * (L - size) / step + 1, rounded down. size: 1 to L; step: 1 or more. Any dtype; at most 7 axes. */
 WEFT_API weft_tensor *weft_unfold(weft_tensor *x, int axis, int64_t size, int64_t step);
 /* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes,
  * whose sum must be the size of the axis. On an error every outputs[i] is NULL,

@@ -223,8 +223,7 @@ static void take_found(wi_device *device, const reader *r, const char *name) {
     if (r->skipped > 0 && r->level == OF_FILE)
         wi_log_line(device->host.log, WEFT_LOG_INFO,
             "tuning file '%s': lines that were measured on another device, driver or version of Weft are "
-            "ignored; "
-            "their number is %zu",
+            "ignored; their number is %zu",
             name, r->skipped);
 }
 

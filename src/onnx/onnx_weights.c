@@ -4,8 +4,8 @@
  * constant is a weight if it is, directly or after operators that only change shape or order,
  *   - an input that the operator's row calls a weight (wi_onnx_op.weights), if another input of the node depends on the
  *     network's inputs: products, convolutions, norms, recurrent layers, tables of embeddings;
- *   - a factor or summand of a value that is computed by such an operator, or with a ReduceMean (a norm by parts), if the constant is a vector, that is if it
- *     has one dimension above 1: biases, and scales of channels. Before the first of these operators, vectors are not
+ *   - a factor or summand of a value that is computed by such an operator, or with a ReduceMean (a norm by parts), if the constant is
+ *     a vector, that is if it has one dimension above 1: biases, and scales of channels. Before the first of these operators, vectors are not
  *     weights, but the means that are subtracted from images, or the frequencies of encoded times and positions.
  * A single number is never a weight, nor is a vector of zeros and ones, which is a mask. */
 #include "base/pattern.h"
@@ -81,18 +81,24 @@ static bool has_active(const wi_onnx_import *n, const WiOnnx__GraphProto *graph)
 
 static bool has_layer(const wi_onnx_import *n, const WiOnnx__GraphProto *graph);
 
-/* Does the node read a weight, or a value that was computed with one, or begin a norm that is written by parts? Input `but` does not
- * count. */
-static bool is_learned(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
-    const wi_onnx_op *const op = n->op_of(node);
-    if (but == SIZE_MAX && is_named(node, "ReduceMean")) return true;
+/* Does the node read a value that was computed with a weight, apart from input number `but`? */
+static bool reads_learned(const wi_onnx_import *n, wi_onnx_node *node, size_t but) {
     for (size_t i = 0; i < node->n_input; i++) {
         const wi_onnx_value *const value = i != but ? input_of(n, node, i) : NULL;
         if (value && value->is_learned) return true;
-        if (value && but == SIZE_MAX && op && i < 32 && (op->weights >> i & 1) && !value->is_active)
-            return true;
     }
-    for (size_t i = 0; i < node->n_attribute && but == SIZE_MAX; i++)
+    return false;
+}
+
+/* Is the node's result computed with a weight, or is the node the mean of a norm that is written by parts? */
+static bool is_learned(const wi_onnx_import *n, wi_onnx_node *node) {
+    const wi_onnx_op *const op = n->op_of(node);
+    if (is_named(node, "ReduceMean") || reads_learned(n, node, SIZE_MAX)) return true;
+    for (size_t i = 0; op && i < node->n_input && i < 32; i++) {
+        const wi_onnx_value *const value = input_of(n, node, i);
+        if (value && (op->weights >> i & 1) && !value->is_active) return true;
+    }
+    for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g && has_layer(n, node->attribute[i]->g)) return true;
     return false;
 }
@@ -100,7 +106,7 @@ static bool is_learned(const wi_onnx_import *n, wi_onnx_node *node, size_t but) 
 static bool has_layer(const wi_onnx_import *n, const WiOnnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_node; i++) {
         const wi_onnx_op *const op = n->op_of(graph->node[i]);
-        if ((op && op->weights) || is_learned(n, graph->node[i], SIZE_MAX)) return true;
+        if ((op && op->weights) || is_learned(n, graph->node[i])) return true;
     }
     return false;
 }
@@ -111,7 +117,7 @@ static void mark_active(wi_onnx_import *n) {
     for (size_t i = 0; i < n->node_count; i++) {
         wi_onnx_node *const node = n->nodes[i];
         if (is_named(node, "Shape") || is_named(node, "Size") || !is_active(n, node, SIZE_MAX)) continue;
-        const bool learned = is_learned(n, node, SIZE_MAX);
+        const bool learned = is_learned(n, node);
         for (size_t k = 0; k < node->n_output; k++) {
             wi_onnx_value *const value = node->output[k][0] ? wi_onnx_find(n, node->output[k]) : NULL;
             if (value) value->is_active = true, value->is_learned = learned;
@@ -184,7 +190,7 @@ static bool is_place(wi_onnx_import *n, wi_onnx_node *node, size_t k, bool inner
     *vector = !weight;
     if (inner && reads_inner(n, node, k)) return weight || takes_vectors(node);
     return weight ? is_active(n, node, k) && !is_plain_norm(n, node)
-                  : takes_vectors(node) && is_learned(n, node, k);
+                  : takes_vectors(node) && reads_learned(n, node, k);
 }
 
 static void mark_nodes(walk *w, const WiOnnx__NodeProto *const *nodes, size_t count, bool inner) {

@@ -214,8 +214,7 @@ static bool check_operands(
     if (rank < 3 || rank > 5 || weight->shape.rank != rank)
         return fail_shapes(op, x, weight,
             "expected x (N, C, spatial...) with one to three spatial axes, and a weight of the same rank, or "
-            "(N, F, "
-            "C / groups, K...) with kernels for each example");
+            "(N, F, C / groups, K...) with kernels for each example");
     for (int i = 0; i < rank; i++) {
         if (weight->shape.dims[i] <= 0 || wi_axis_is_symbolic(weight, i) || (i > 0 && x->shape.dims[i] <= 0))
             return fail_shapes(op, x, weight,

@@ -101,12 +101,13 @@ static void move_to_last(wi_loop *loop, int dimension) {
 /* Does an item read each row as whole vectors of contiguous elements? */
 static bool has_rows_of_vectors(const wi_loops *loops, const wi_loop *loop) {
     const int last = loop->space.rank - 1;
-    if (!wi_step_device(loops->partition, loop->step)->profile.item_walks) return false;
+    const wi_device_profile *const profile = &wi_step_device(loops->partition, loop->step)->profile;
+    if (!profile->item_walks) return false;
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_size stride = loop->operands[i].layout.strides[last];
         if (!wi_size_is(stride, 0) && !wi_size_is(stride, 1)) return false;
     }
-    return loop->space.dims[last].general % 16 == 0;
+    return loop->space.dims[last].general % profile->lanes == 0;
 }
 
 /* For short rows that do not fill vectors, vectors over neighbouring rows use more lanes than vectors inside a row: the innermost kept
